@@ -1,0 +1,66 @@
+"""The command line: one file per command, loaded only when it is asked for.
+
+A command file has `SUMMARY` (one line for the help), `arguments(parser)` and `run(options) -> exit code`.
+To add one: write the file and name it in `COMMANDS`. Commands of `api` and `bot` come in through the
+entry points `gpudiag.commands`, which are scanned only when a word is not in `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from gpudiag.errors import GpudiagError
+
+COMMANDS = {
+    "why": "gpudiag.cli.why",
+    "explain": "gpudiag.cli.explain",
+    "kv": "gpudiag.cli.kv",
+    "check": "gpudiag.cli.check",
+    "rules": "gpudiag.cli.rules",
+    "agent": "gpudiag.cli.agent",
+    "record": "gpudiag.cli.record",
+    "replay": "gpudiag.cli.replay",
+    "completion": "gpudiag.cli.completion",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; return its exit code. A failure prints one line and no traceback."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        return dispatch(words)
+    except GpudiagError as error:
+        print(f"gpudiag: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+
+
+def dispatch(words: list[str]) -> int:
+    import importlib
+
+    if not words or words[0] in ("-h", "--help", "help"):
+        from gpudiag.cli.help import overview
+
+        print(overview())
+        return 0
+    if words[0] in ("-V", "--version", "version"):
+        from gpudiag import __version__
+
+        print(f"gpudiag {__version__}")
+        return 0
+    name, rest = words[0], words[1:]
+    if name in COMMANDS:
+        command = importlib.import_module(COMMANDS[name])
+    else:
+        from gpudiag.cli.plugins import find
+
+        command = find(name)
+    import argparse
+
+    parser = argparse.ArgumentParser(prog=f"gpudiag {name}", description=command.SUMMARY)
+    command.arguments(parser)
+    return command.run(parser.parse_args(rest))

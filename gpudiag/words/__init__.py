@@ -1,0 +1,36 @@
+"""Words: how numbers, names and rules read in each language.
+
+pages.py reads a rule's Markdown; units.py writes values; en.py and ko.py hold sentences that belong to no
+rule; foreign.py makes text that came from a machine safe to show. To add a language: one file here and one
+`xx.md` per rule.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Literal
+
+Language = Literal["en", "ko"]
+LANGUAGES: tuple[Language, ...] = ("en", "ko")
+
+
+def language_of(wanted: str | None) -> Language:
+    """The language that a tag such as `ko-KR` or an Accept-Language header asks for; else English."""
+    for tag in (wanted or "").replace("_", "-").split(","):
+        short = tag.strip().split(";")[0].split("-")[0].lower()
+        if short == "ko":
+            return "ko"
+        if short == "en":
+            return "en"
+    return "en"
+
+
+def words(language: str) -> ModuleType:
+    """The sentences of one language."""
+    if language == "ko":
+        from gpudiag.words import ko
+
+        return ko
+    from gpudiag.words import en
+
+    return en

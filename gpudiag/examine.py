@@ -1,0 +1,220 @@
+"""Rules × window → Checkup: what fires, what is clear, what cannot be told.
+
+Pure: the same window and the same `now` give the same checkup.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from gpudiag.errors import GpudiagError
+from gpudiag.ledger import ledger_of
+from gpudiag.model import Checkup, Finding, Observed, Unjudged
+from gpudiag.rule import BLIND, GATES, MEMORY_ERROR, Fires, Rule
+from gpudiag.window import W5, GpuWindow, NotMeasured, Window
+
+STALE = "agent-stale"
+
+
+class NoSuchThreshold(GpudiagError):
+    """Settings name a rule or a threshold that does not exist."""
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule found below `gpudiag.rules`, one folder each, in order of precedence."""
+    import gpudiag.rules
+
+    found = []
+    for family in pkgutil.iter_modules(gpudiag.rules.__path__, "gpudiag.rules."):
+        if not family.ispkg:
+            continue
+        package = importlib.import_module(family.name)
+        for module in pkgutil.iter_modules(package.__path__, f"{family.name}."):
+            if not module.ispkg:
+                continue
+            name = module.name.rsplit(".", 1)[-1]
+            found.append(getattr(importlib.import_module(module.name), name))
+    return tuple(sorted(found, key=lambda rule: (rule.rank, rule.id)))
+
+
+class Ruleset:
+    """Rules with the thresholds in force, sorted by what they are asked about.
+
+    `thresholds` is {rule id: {threshold: value}}; a wrong name raises NoSuchThreshold listing the right ones.
+    """
+
+    def __init__(
+        self, rules: Iterable[Rule] | None = None, thresholds: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        chosen = all_rules() if rules is None else tuple(rules)
+        check_thresholds(chosen, thresholds or {})
+        self.rules = tuple(_with(rule, (thresholds or {}).get(rule.id, {})) for rule in chosen)
+        self.by_id = {rule.id: rule for rule in self.rules}
+        self.of_node = tuple(rule for rule in self.rules if rule.subject == "node")
+        self.of_fleet = tuple(rule for rule in self.rules if rule.subject == "fleet")
+        self._of_gpu = tuple(rule for rule in self.rules if rule.subject == "gpu")
+        self._by_gates: dict[int, tuple[Rule, ...]] = {}
+        self._bit = {name: 1 << i for i, name in enumerate(GATES)}
+
+    def for_gpu(self, gpu: GpuWindow) -> tuple[Rule, ...]:
+        """The rules whose gates are open for this GPU: the others are clear by what is measured."""
+        bits = 0
+        for name, gate in GATES.items():
+            if gate(gpu):
+                bits |= self._bit[name]
+        rules = self._by_gates.get(bits)
+        if rules is None:
+            rules = self._by_gates[bits] = tuple(
+                rule for rule in self._of_gpu if all(bits & self._bit[name] for name in rule.given)
+            )
+        return rules
+
+
+def _with(rule: Rule, thresholds: Mapping[str, Any]) -> Rule:
+    return replace(rule, thresholds={**rule.thresholds, **thresholds}) if thresholds else rule
+
+
+def check_thresholds(rules: Iterable[Rule], thresholds: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise NoSuchThreshold for the first wrong rule, threshold or type, naming the right ones."""
+    known = {rule.id: rule.thresholds for rule in rules}
+    for rule_id, values in thresholds.items():
+        if rule_id not in known:
+            raise NoSuchThreshold(f'settings: there is no rule "{rule_id}"; `gpudiag rules` lists them')
+        for name, value in values.items():
+            if name not in known[rule_id]:
+                has = ", ".join(sorted(known[rule_id])) or "none"
+                raise NoSuchThreshold(f'settings: rules.{rule_id} has no threshold "{name}"; it has: {has}')
+            default = known[rule_id][name]
+            number = isinstance(default, (int, float)) and not isinstance(default, bool)
+            wanted = (int, float) if number else type(default)
+            if not isinstance(value, wanted) or (number and isinstance(value, bool)):
+                kind = "number" if number else type(default).__name__
+                raise NoSuchThreshold(
+                    f"settings: rules.{rule_id}.{name} wants a {kind}, such as {default!r}; got {value!r}"
+                )
+
+
+@cache
+def default_rules() -> Ruleset:
+    return Ruleset()
+
+
+def examine(window: Window, rules: Ruleset | None = None, now: float | None = None) -> Checkup:
+    """Judge one node. `now` is the judge's time (the window's own when None). Needs at least one snapshot."""
+    rules = rules or default_rules()
+    if window.latest is None:
+        raise ValueError("a window without a snapshot cannot be examined")
+    window.judged_at = window.time if now is None else now
+    checkup = Checkup(
+        node=window.node,
+        judged_at=window.judged_at,
+        observed=observed(window),
+        snapshot=window.latest,
+    )
+    _judge(rules.of_node, window, None, checkup)
+    stale = any(finding.rule == STALE for finding in checkup.findings)
+    for gpu in window.gpus_in_order():
+        if not stale:
+            _judge(rules.for_gpu(gpu), gpu, gpu, checkup)
+        ledger = ledger_of(gpu)
+        if ledger is not None:
+            checkup.ledgers[gpu.index] = ledger
+    checkup.findings = precede(checkup.findings, rules)
+    return checkup
+
+
+def observed(window: Window) -> Observed:
+    """The span that was judged: the last five minutes, or what there is of them."""
+    rows, seconds = window.host.track.seconds_covered(W5)
+    start = max(window.started, window.time - W5)
+    per_row = (
+        max((len(g.samples.utilization_percent or ()) for g in window.latest.gpus if g.samples), default=1)
+        if window.latest
+        else 1
+    )
+    return Observed(
+        start=start,
+        end=window.time,
+        samples=rows * max(1, per_row),
+        coverage_ratio=min(1.0, seconds / W5) if rows > 1 else None,
+    )
+
+
+def _judge(rules: Iterable[Rule], subject: Any, gpu: GpuWindow | None, checkup: Checkup) -> None:
+    for rule in rules:
+        try:
+            outcomes = rule.judged(subject)
+        except NotMeasured as absent:
+            checkup.unjudged.append(
+                Unjudged(
+                    rule=rule.id,
+                    missing=absent.missing,
+                    gpu=None if gpu is None else gpu.index,
+                    reason=absent.reason,
+                    wait_seconds=absent.wait_seconds,
+                )
+            )
+            continue
+        for fires in outcomes:
+            checkup.findings.append(finding_of(rule, fires, gpu))
+
+
+def finding_of(rule: Rule, fires: Fires, gpu: GpuWindow | None = None) -> Finding:
+    """The finding that an outcome makes."""
+    return Finding(
+        rule=rule.id,
+        severity=fires.severity or rule.severity,
+        confidence=fires.confidence or rule.confidence,
+        gpu=gpu.index if gpu is not None else fires.gpu,
+        gpu_uuid=gpu.reading.uuid if gpu is not None else None,
+        key=fires.key,
+        variant=fires.variant,
+        maturity=rule.maturity,
+        evidence=list(fires.evidence),
+        words=fires.words,
+        explains=[*rule.explains, *fires.also_explains],
+        since=fires.since,
+    )
+
+
+def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
+    """Drop what another finding of the same GPU, or of the node, accounts for; sort by precedence.
+
+    What is dropped stays named in `explains` of the finding that accounts for it. An umbrella stays beside
+    its sub-cause.
+    """
+    kept = []
+    for finding in findings:
+        by = [
+            other
+            for other in findings
+            if other is not finding and finding.rule in other.explains and other.gpu in (None, finding.gpu)
+        ]
+        if not by:
+            kept.append(finding)
+    for finding in kept:
+        seen = {f.rule for f in findings if f.rule != finding.rule and finding.gpu in (None, f.gpu)}
+        rule = rules.by_id.get(finding.rule)
+        umbrella = [rule.also] if rule and rule.also and rule.also in seen else []
+        finding.explains = [*umbrella, *(r for r in finding.explains if r in seen and r not in umbrella)]
+    return sorted(kept, key=lambda finding: precedence(finding, rules))
+
+
+def precedence(finding: Finding, rules: Ruleset) -> tuple[int, int, int, str]:
+    """Sort key: rank, umbrellas after their sub-causes, the node before its GPUs."""
+    rule = rules.by_id.get(finding.rule)
+    rank = rule.rank if rule else BLIND
+    umbrella = int(any(other.also == finding.rule for other in rules.rules))
+    return (rank, umbrella, -1 if finding.gpu is None else finding.gpu, finding.rule)
+
+
+def survives_silence(finding: Finding, rules: Ruleset) -> bool:
+    """Whether a finding still stands when its node no longer reports: faults do, states do not."""
+    rule = rules.by_id.get(finding.rule)
+    return rule is None or rule.rank <= MEMORY_ERROR or rule.latched

@@ -1,0 +1,366 @@
+"""Checkup × language → Diagnosis: one answer in words, as every surface lays it out.
+
+Pure apart from reading the packaged pages. Numbers stay numbers; texts are in the asked language.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gpudiag.examine import Ruleset, default_rules
+from gpudiag.model import (
+    SCHEMA,
+    Checkup,
+    Evidence,
+    Finding,
+    GpuReading,
+    MemoryLedger,
+    ProcessReading,
+    Unjudged,
+)
+from gpudiag.verdict import NOT_ENOUGH, Verdict, verdict_of_gpu, verdict_of_node
+from gpudiag.words import Language, units, words
+from gpudiag.words.foreign import plain
+from gpudiag.words.pages import Page, fill, flowing, page_of
+from gpudiag.workloads import workload_of
+
+READINGS = (
+    "memory_used_bytes", "memory_total_bytes", "memory_free_bytes", "memory_reserved_bytes",
+    "utilization_percent", "memory_utilization_percent", "temperature_celsius", "power_watts",
+    "power_limit_watts", "pstate", "sm_clock_megahertz", "sm_clock_max_megahertz", "clocks_event_reasons",
+    "fan_percent", "encoder_percent", "decoder_percent", "sm_active_ratio", "dram_active_ratio",
+    "pcie_link_generation", "pcie_link_generation_max", "pcie_link_width", "pcie_link_width_max",
+    "ecc_corrected_volatile", "ecc_uncorrected_volatile", "ecc_uncorrected_aggregate", "row_remap_pending",
+    "row_remap_failed", "persistence_mode", "compute_mode", "mig_mode", "recovery_action",
+)  # fmt: skip
+"""Keys of `readings`: always there, null where not known."""
+
+
+class Diagnosis(msgspec.Struct, kw_only=True):
+    """One answer; its fields are the keys of the JSON."""
+
+    schema: int = SCHEMA
+    node: str
+    source: str
+    driver_version: str | None
+    observed: dict[str, Any]
+    verdict: dict[str, Any]
+    findings: list[dict[str, Any]]
+    gpus: list[dict[str, Any]]
+    unjudged: list[dict[str, Any]]
+    notes: list[str]
+    language: str = "en"
+
+
+def explain(
+    checkup: Checkup,
+    language: Language = "en",
+    rules: Ruleset | None = None,
+    *,
+    now: float | None = None,
+    runbooks: str = "/runbooks",
+) -> Diagnosis:
+    """Put a checkup into words. `runbooks` is the address below which the rules' pages stand."""
+    speaker = _Speaker(checkup, language, rules or default_rules(), runbooks)
+    return speaker.diagnosis(checkup.judged_at if now is None else now)
+
+
+class _Speaker:
+    """One checkup in one language."""
+
+    def __init__(self, checkup: Checkup, language: Language, rules: Ruleset, runbooks: str) -> None:
+        self.checkup, self.language, self.rules = checkup, language, rules
+        self.words = words(language)
+        self.runbooks = runbooks.rstrip("/")
+        self.simulated = checkup.snapshot.source == "simulated"
+
+    def diagnosis(self, now: float) -> Diagnosis:
+        checkup, snapshot = self.checkup, self.checkup.snapshot
+        observed = checkup.observed
+        return Diagnosis(
+            node=plain(checkup.node),
+            source=snapshot.source,
+            driver_version=snapshot.driver_version,
+            observed={
+                "from": _iso(observed.start),
+                "to": _iso(observed.end),
+                "samples": observed.samples,
+                "coverage_ratio": observed.coverage_ratio,
+                "age_seconds": None if observed.end is None else round(max(0.0, now - observed.end), 1),
+            },
+            verdict=self.verdict(verdict_of_node(checkup, self.rules), node=True),
+            findings=[self.finding(f) for f in checkup.findings if f.gpu is None],
+            gpus=self.gpus(),
+            unjudged=[self.unjudged(u) for u in checkup.unjudged if u.gpu is None],
+            notes=self.notes(),
+            language=self.language,
+        )
+
+    def notes(self) -> list[str]:
+        notes = [self.words.LABEL["simulated"]] if self.simulated else []
+        return notes + [plain(note) for note in self.checkup.snapshot.notes]
+
+    # ---- verdict
+
+    def verdict(self, verdict: Verdict, node: bool = False) -> dict[str, Any]:
+        headline = self.headline(verdict.finding) if verdict.finding else self.not_enough(verdict.gpu)
+        several = len(self.checkup.snapshot.gpus) > 1
+        if node and several and verdict.gpu is not None and not verdict.shared:
+            headline = f"GPU {verdict.gpu}: {headline}"
+        finding = verdict.finding
+        return {
+            "severity": verdict.severity,
+            "rule": verdict.rule,
+            "headline": headline,
+            "confidence": finding.confidence if finding else None,
+            "gpu": verdict.gpu,
+        }
+
+    def not_enough(self, gpu: int | None) -> str:
+        names: list[str] = []
+        for entry in self.checkup.unjudged:
+            if entry.gpu == gpu and entry.reason != "not_supported":
+                names += [self.missing(name) for name in entry.missing]
+        distinct = list(dict.fromkeys(names))[:3]
+        if not distinct:
+            return self.words.NOT_ENOUGH_BARE
+        listed = self.words.MISSING_LIST.format(names=", ".join(distinct))
+        return self.words.NOT_ENOUGH.format(missing=listed)
+
+    # ---- findings
+
+    def page(self, rule: str) -> Page | None:
+        known = self.rules.by_id.get(rule)
+        return page_of(known.module, rule, self.language) if known else None
+
+    def headline(self, finding: Finding) -> str:
+        page = self.page(finding.rule)
+        return self.say(page.headline(finding.variant), finding) if page else finding.rule
+
+    def say(self, template: str, finding: Finding) -> str:
+        """A template of the rule's page with the finding's values in it."""
+        evidence = {item.name: item for item in finding.evidence}
+
+        def value(name: str, part: str | None) -> str | None:
+            item = evidence.get(name)
+            if item is not None:
+                return self.value_of(item, part)
+            if name == "node":
+                return plain(self.checkup.node)
+            if name == "gpu":
+                return "GPU" if finding.gpu is None else f"GPU {finding.gpu}"
+            if name == "index":
+                return "0" if finding.gpu is None else str(finding.gpu)
+            known = finding.words.get(name)
+            return None if known is None else units.show(name, known, self.language)
+
+        return fill(template, value)
+
+    def value_of(self, item: Evidence, part: str | None) -> str | None:
+        if part == "window":
+            if item.window_seconds is None:
+                return self.words.ONE_SAMPLE
+            return units.duration(item.window_seconds, self.language)
+        value = item.of if part == "of" else item.value
+        return None if value is None else units.show(item.name, value, self.language)
+
+    def finding(self, finding: Finding) -> dict[str, Any]:
+        page = self.page(finding.rule)
+        said: dict[str, Any] = {
+            "headline": finding.rule,
+            "seen": "",
+            "means": "",
+            "does_not_mean": "",
+            "steps": [],
+        }
+        if page:
+            variant = finding.variant
+            said = {
+                "headline": self.headline(finding),
+                **{
+                    name: flowing(self.say(page.section(name, variant), finding))
+                    for name in ("seen", "means", "does_not_mean")
+                },
+                "steps": [
+                    {
+                        "text": flowing(self.say(step.text, finding)),
+                        "command": self.say(step.command, finding) if step.command else None,
+                    }
+                    for step in page.steps(variant)
+                ],
+            }
+        return {
+            "id": finding.id,
+            "state": finding.state,
+            "rule": finding.rule,
+            "severity": finding.severity,
+            "confidence": finding.confidence,
+            "maturity": finding.maturity,
+            "gpu": finding.gpu,
+            "headline": said["headline"],
+            "seen": said["seen"],
+            "means": said["means"],
+            "does_not_mean": said["does_not_mean"],
+            "evidence": [self.evidence(item, page) for item in finding.evidence],
+            "next_steps": said["steps"],
+            "runbook_url": f"{self.runbooks}/{finding.rule}",
+            "explains": finding.explains,
+            "since": _iso(finding.since),
+        }
+
+    def evidence(self, item: Evidence, page: Page | None) -> dict[str, Any]:
+        label = (page.labels.get(item.name) if page else None) or self.words.LABELS.get(item.name)
+        label = label or item.name.replace("_", " ")
+        text = f"{label}: {self.value_of(item, None)}"
+        if item.of is not None:
+            text += f" / {self.value_of(item, 'of')}"
+        if item.window_seconds is not None:
+            text += f" ({self.words.OVER.format(window=units.duration(item.window_seconds, self.language))})"
+        kind = "simulated" if self.simulated and item.kind == "measured" else item.kind
+        return {
+            "text": text,
+            "name": item.name,
+            "value": plain(item.value) if isinstance(item.value, str) else item.value,
+            "of": plain(item.of) if isinstance(item.of, str) else item.of,
+            "unit": units.unit_of(item.name),
+            "kind": kind,
+            "source": item.source,
+            "window_seconds": item.window_seconds,
+        }
+
+    # ---- what could not be told
+
+    def missing(self, name: str) -> str:
+        known = self.words.MISSING
+        if name in known:
+            return known[name]
+        if name.startswith("engine"):
+            return known["engine"]
+        return self.words.LABELS.get(name) or name.replace("_", " ").replace("host.", "")
+
+    def unjudged(self, entry: Unjudged) -> dict[str, Any]:
+        return {
+            "rule": entry.rule,
+            "missing": [self.missing(name) for name in entry.missing],
+            "reason": entry.reason,
+            "enable": self.enable(entry),
+        }
+
+    def enable(self, entry: Unjudged) -> str:
+        by_reason = self.words.ENABLE_BY_REASON.get(entry.reason or "")
+        if by_reason:
+            return by_reason.format(wait=units.duration(entry.wait_seconds or 60, self.language))
+        for name in entry.missing:
+            for known in (name, name.split(".")[0]):
+                if known in self.words.ENABLE:
+                    return self.words.ENABLE[known]
+        return self.words.ENABLE_ELSE
+
+    # ---- GPUs
+
+    def gpus(self) -> list[dict[str, Any]]:
+        readings = {gpu.index: gpu for gpu in self.checkup.snapshot.gpus}
+        lost = {f.gpu for f in self.checkup.findings if f.gpu is not None} - readings.keys()
+        answers = [self.gpu(reading.index, reading) for reading in self.checkup.snapshot.gpus]
+        return answers + [self.gpu(index, None) for index in sorted(lost)]
+
+    def gpu(self, index: int, reading: GpuReading | None) -> dict[str, Any]:
+        ledger = self.checkup.ledgers.get(index) if reading else None
+        return {
+            "index": index,
+            "uuid": reading.uuid if reading else None,
+            "bus_id": reading.bus_id if reading else None,
+            "name": plain(reading.name) if reading and reading.name else None,
+            "verdict": self.verdict(verdict_of_gpu(self.checkup, index, self.rules)),
+            "readings": {name: getattr(reading, name, None) for name in READINGS},
+            "mig_devices": msgspec.to_builtins(reading.mig_devices)
+            if reading and reading.mig_devices
+            else [],
+            "processes": self.processes(index),
+            "memory": ledger_json(ledger),
+            "findings": [self.finding(f) for f in self.checkup.findings if f.gpu == index],
+            "unjudged": [self.unjudged(u) for u in self.checkup.unjudged if u.gpu == index],
+        }
+
+    def processes(self, gpu: int) -> list[dict[str, Any]]:
+        found = []
+        for process in self.checkup.snapshot.processes:
+            uses = [use for use in process.gpus or () if use.gpu == gpu]
+            if not uses and gpu not in (process.open_devices or ()):
+                continue
+            known = [use.memory_used_bytes for use in uses if use.memory_used_bytes is not None]
+            found.append(process_json(process, sum(known) if known else None, uses[0].type if uses else None))
+        return sorted(found, key=lambda process: -(process["memory_used_bytes"] or 0))
+
+
+def process_json(process: ProcessReading, memory: int | None, type_: str | None) -> dict[str, Any]:
+    """One process as the diagnosis lists it."""
+    workload = workload_of(process)
+    return {
+        "pid": process.pid,
+        "name": plain(process.name) if process.name else None,
+        "command": plain(process.command) if process.command else None,
+        "user": plain(process.user) if process.user else None,
+        "memory_used_bytes": memory,
+        "type": type_,
+        "kind": workload.kind,
+        "engine": workload.engine,
+        "owner": process_owner(process),
+        "state": process.state,
+        "parent_pid": process.parent_pid,
+        "parent_name": plain(process.parent_name) if process.parent_name else None,
+        "started_at": _iso(process.started_at),
+        "container": process.container,
+        "pod": process.pod,
+        "namespace": process.namespace,
+        "slurm_job": process.slurm_job,
+        "unit": process.unit,
+    }
+
+
+def process_owner(process: ProcessReading) -> str | None:
+    """Pod, Slurm job, unit or user, whichever says most."""
+    if process.pod:
+        return plain(f"{process.namespace}/{process.pod}" if process.namespace else process.pod)
+    for prefix, value in (("Slurm job ", process.slurm_job), ("", process.unit), ("", process.user)):
+        if value:
+            return plain(f"{prefix}{value}")
+    return None
+
+
+def ledger_json(ledger: MemoryLedger | None) -> dict[str, Any] | None:
+    """The ledger with every key there, null where not known."""
+    if ledger is None:
+        return None
+    return {
+        "total_bytes": ledger.total_bytes,
+        "used_bytes": ledger.used_bytes,
+        "free_bytes": ledger.free_bytes,
+        "driver_reserved_bytes": ledger.driver_reserved_bytes,
+        "parts": [
+            {
+                "part": part.part,
+                "bytes": part.bytes,
+                "filled_bytes": part.filled_bytes,
+                "expected_bytes": part.expected_bytes,
+                "kind": part.kind,
+                "owner": plain(part.owner) if part.owner else None,
+            }
+            for part in ledger.parts
+        ],
+        "over_capacity_bytes": ledger.over_capacity_bytes,
+        "disagreement_ratio": ledger.disagreement_ratio,
+    }
+
+
+def _iso(at: float | None) -> str | None:
+    if at is None:
+        return None
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+__all__ = ["NOT_ENOUGH", "READINGS", "Diagnosis", "explain"]

@@ -1,0 +1,238 @@
+"""What a rule is: a function of a GPU, a node or a fleet that fires, is clear, or raises NotMeasured.
+
+    @rule(severity="ok", rank=STATE, given=("idle", "holding"), explains=("oom-risk",))
+    def kv_pool_reserved_idle(gpu: GpuWindow, *, min_used_share: float = 0.70) -> Fires | None: ...
+
+The folder's name is the rule's id, the first parameter's name its subject, and keyword-only parameters are
+thresholds that settings may change. Plain arithmetic: what is not measured raises by itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gpudiag.model import Confidence, Evidence, Kind, Maturity, Severity
+from gpudiag.window import W2, W5, GpuWindow, NotMeasured, Window
+
+# Precedence: a lower rank explains the rest; hints never headline.
+BLIND, DEVICE, MEMORY_ERROR, THERMAL, STUCK, MEMORY, CAPACITY, INEFFICIENT, STATE, HINT = range(1, 11)
+
+Subject = Literal["gpu", "node", "fleet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fires:
+    """A rule's outcome, in numbers. `words` are values for the page's sentences that are no evidence."""
+
+    evidence: tuple[Evidence, ...]
+    severity: Severity | None = None  # the rule's own when None
+    confidence: Confidence | None = None
+    variant: str | None = None
+    key: str = ""
+    words: dict[str, Any] = field(default_factory=dict)
+    gpu: int | None = None  # for a rule about the node that blames one GPU
+    since: float | None = None
+    also_explains: tuple[str, ...] = ()
+
+
+Outcome = Fires | Iterable[Fires] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule with its metadata; `thresholds` are the values in force."""
+
+    id: str
+    family: str
+    subject: Subject
+    judge: Callable[..., Outcome]
+    severity: Severity
+    confidence: Confidence
+    rank: int
+    maturity: Maturity
+    given: tuple[str, ...]
+    explains: tuple[str, ...]
+    latched: bool
+    clear_seconds: float
+    also: str | None
+    thresholds: dict[str, Any]
+    summary: str
+    module: str
+
+    def judged(self, subject: Any) -> list[Fires]:
+        """Every outcome for `subject`; empty when clear. Raises NotMeasured when it cannot tell."""
+        outcome = self.judge(subject, **self.thresholds)
+        if outcome is None:
+            return []
+        return [outcome] if isinstance(outcome, Fires) else list(outcome)
+
+
+def rule(
+    *,
+    severity: Severity,
+    rank: int,
+    confidence: Confidence = "likely",
+    maturity: Maturity = "stable",
+    given: tuple[str, ...] = (),
+    explains: tuple[str, ...] = (),
+    latched: bool = False,
+    clear_seconds: float | None = None,
+    also: str | None = None,
+) -> Callable[[Callable[..., Outcome]], Rule]:
+    """Declare a rule.
+
+    given          gates (see GATES) that must hold, or be unknown, for the rule to be asked at all
+    explains       ids of rules that this one accounts for: they become "also seen"
+    latched        an event: stays open until a reset, a reboot or a person closes it
+    clear_seconds  how long it must be judged clear before an open finding is resolved: five minutes, and
+                   none for normal states and hints, which follow what is seen
+    also           the id of the umbrella rule that stays beside this sub-cause
+    """
+
+    def declare(function: Callable[..., Outcome]) -> Rule:
+        parts = function.__module__.split(".")
+        parameters = inspect.signature(function).parameters
+        subject = next(iter(parameters))
+        if subject not in ("gpu", "node", "fleet"):
+            raise TypeError(f"{function.__module__}: a rule's first parameter is gpu, node or fleet")
+        unknown = set(given) - set(GATES)
+        if unknown:
+            raise TypeError(f"{function.__module__}: no gate {', '.join(sorted(unknown))}")
+        thresholds = {n: p.default for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+        return Rule(
+            id=parts[-1].replace("_", "-"),
+            family=parts[-2] if len(parts) > 1 else "",
+            subject=subject,  # type: ignore[arg-type]
+            judge=function,
+            severity=severity,
+            confidence=confidence,
+            rank=rank,
+            maturity=maturity,
+            given=given,
+            explains=explains,
+            latched=latched,
+            clear_seconds=(0.0 if rank >= STATE else W5) if clear_seconds is None else clear_seconds,
+            also=also,
+            thresholds=thresholds,
+            summary=(inspect.getdoc(function) or "").split("\n", 1)[0],
+            module=function.__module__,
+        )
+
+    return declare
+
+
+# ------------------------------------------------------------------------------------------- gates
+
+
+def _unless_unknown(question: Callable[[GpuWindow], bool]) -> Callable[[GpuWindow], bool]:
+    def gate(gpu: GpuWindow) -> bool:
+        try:
+            return question(gpu)
+        except NotMeasured:
+            return True
+
+    return gate
+
+
+def _faulty(gpu: GpuWindow) -> bool:
+    reading = gpu.reading
+    return bool(
+        not gpu.present
+        or reading.error
+        or gpu.node.events
+        or reading.ecc_uncorrected_volatile
+        or reading.ecc_corrected_volatile
+        or reading.ecc_sram_uncorrected_aggregate
+        or reading.remapped_rows_uncorrectable
+        or reading.row_remap_pending
+        or reading.row_remap_failed
+        or reading.retired_pages_pending
+        or reading.retired_pages_double_bit
+        or reading.recovery_action
+        or reading.inforom_corrupted
+        or (reading.ecc_uncorrected_volatile is None
+        and not gpu.node.pasted)
+    )
+
+
+GATES: dict[str, Callable[[GpuWindow], bool]] = {
+    # A gate is open when its condition holds or is not known: then the rule itself must say so.
+    "idle": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W2).mean <= 5.0),
+    "working": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W5).max >= 5.0),
+    "spinning": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W5).mean >= 85.0),
+    "holding": _unless_unknown(lambda gpu: gpu.used_share > 0.01),
+    "process": lambda gpu: bool(gpu.node.processes) or gpu.node.pasted,
+    "engine": lambda gpu: bool(gpu.node.engines) or bool(gpu.node.processes),
+    "fault": _faulty,
+    "throttled": _unless_unknown(
+        lambda gpu: (
+            bool(gpu.now("clocks_event_reasons") & ~0x1)
+            or any(
+                gpu.share(bit, W5) > 0 for bit in ("hw_thermal", "sw_thermal", "power_brake", "hw_slowdown")
+            )
+        )
+    ),
+    "mig": lambda gpu: bool(gpu.reading.mig_mode or gpu.reading.mig_devices),
+    "pasted": lambda gpu: gpu.node.pasted,
+}
+
+
+# ---------------------------------------------------------------------------------------- evidence
+
+
+def measured(
+    name: str, value: Any, *, of: Any = None, window: float | None = None, source: str = "NVML"
+) -> Evidence:
+    """A number read from a machine."""
+    return Evidence(name=name, value=value, of=of, window_seconds=window, source=source)
+
+
+def calculated(
+    name: str, value: Any, *, of: Any = None, window: float | None = None, source: str | None = None
+) -> Evidence:
+    """A number computed from known inputs."""
+    return _evidence("calculated", name, value, of, window, source)
+
+
+def inferred(
+    name: str, value: Any, *, of: Any = None, window: float | None = None, source: str | None = None
+) -> Evidence:
+    """What a pattern suggests."""
+    return _evidence("inferred", name, value, of, window, source)
+
+
+def declared(
+    name: str, value: Any, *, of: Any = None, window: float | None = None, source: str | None = None
+) -> Evidence:
+    """What a person or a flag told."""
+    return _evidence("declared", name, value, of, window, source)
+
+
+def _evidence(
+    kind: Kind, name: str, value: Any, of: Any, window: float | None, source: str | None
+) -> Evidence:
+    return Evidence(name=name, value=value, of=of, kind=kind, window_seconds=window, source=source)
+
+
+# ------------------------------------------------------------------------------------------- cases
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One situation in which a rule's answer is known.
+
+    `window` builds the past (see `gpudiag.rules.situations`); `expect` is `fires`, `clear` or `unjudged`.
+    `gpu` is the index that is looked at. A look-alike is a `clear` case that names what it really is.
+    """
+
+    title: str
+    window: Callable[[], Window]
+    expect: Literal["fires", "clear", "unjudged"]
+    gpu: int | None = 0
+    severity: Severity | None = None
+    confidence: Confidence | None = None
+    variant: str | None = None
+    now: float | None = None  # defaults to the window's own time

@@ -1,0 +1,1 @@
+"""Whether we can see at all."""

@@ -1,0 +1,1 @@
+"""Clocks, heat, power and hangs."""

@@ -1,0 +1,1 @@
+"""Memory errors, Xids and devices that fail."""

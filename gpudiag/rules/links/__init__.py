@@ -1,0 +1,1 @@
+"""PCIe, NVLink, fabric and network links."""

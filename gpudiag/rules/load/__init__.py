@@ -1,0 +1,1 @@
+"""What the GPU does with the work that is asked of it."""

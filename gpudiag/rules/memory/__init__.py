@@ -1,0 +1,1 @@
+"""What the memory holds, for whom, and whether that is normal."""

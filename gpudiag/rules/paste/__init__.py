@@ -1,0 +1,1 @@
+"""What one pasted sample can and cannot show."""

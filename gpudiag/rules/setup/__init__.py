@@ -1,0 +1,1 @@
+"""Settings of the host that cost speed or hide facts."""

@@ -1,0 +1,80 @@
+"""One headline out of many findings.
+
+Severity is the worst of the parts (critical > warning > unknown > info > ok); the headline is the finding
+that explains the most among the worst. A hint never headlines over a state, and where nothing decides the
+verdict is `not-enough-evidence`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudiag.examine import Ruleset, precedence
+from gpudiag.model import CONFIDENCE_ORDER, SEVERITY_ORDER, Checkup, Finding, Severity
+from gpudiag.rule import HINT
+
+NOT_ENOUGH = "not-enough-evidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`finding` is None when nothing decides; `gpu` is whose finding headlines, None for the node."""
+
+    severity: Severity
+    rule: str
+    finding: Finding | None = None
+    gpu: int | None = None
+    shared: bool = False  # every GPU has this verdict
+
+
+def verdict_of_gpu(checkup: Checkup, gpu: int, rules: Ruleset) -> Verdict:
+    """The verdict on one GPU from its own findings."""
+    return _verdict([f for f in checkup.findings if f.gpu == gpu], rules)
+
+
+def verdict_of_node(checkup: Checkup, rules: Ruleset) -> Verdict:
+    """The worst of the node's own findings and of its GPUs' verdicts."""
+    indexes = sorted(
+        {gpu.index for gpu in checkup.snapshot.gpus} | {f.gpu for f in checkup.findings if f.gpu is not None}
+    )
+    own = [f for f in checkup.findings if f.gpu is None]
+    parts = [verdict_of_gpu(checkup, index, rules) for index in indexes]
+    decides = [f for f in own if _decides(f, rules)]
+    if decides or not parts:
+        parts.append(_verdict(own, rules))
+    if own and any(f.rule == "agent-stale" for f in own):
+        parts = [part for part in parts if part.finding is not None]
+    best = max(parts, key=lambda v: _weight(v, rules))
+    shared = best.gpu is not None and all(part.rule == best.rule for part in parts)
+    return Verdict(best.severity, best.rule, best.finding, best.gpu, shared)
+
+
+def _decides(finding: Finding, rules: Ruleset) -> bool:
+    rule = rules.by_id.get(finding.rule)
+    return not (rule and rule.rank == HINT and finding.severity in ("ok", "info"))
+
+
+def _verdict(findings: list[Finding], rules: Ruleset) -> Verdict:
+    deciding = [f for f in findings if _decides(f, rules)]
+    if not deciding:
+        gpu = findings[0].gpu if findings else None
+        return Verdict("unknown", NOT_ENOUGH, None, gpu)
+    best = max(deciding, key=lambda f: _finding_weight(f, rules))
+    return Verdict(best.severity, best.rule, best, best.gpu)
+
+
+def _finding_weight(finding: Finding, rules: Ruleset) -> tuple[int, int, int, int]:
+    rank, umbrella, _, _ = precedence(finding, rules)
+    return (
+        SEVERITY_ORDER.index(finding.severity),
+        -rank,
+        -umbrella,
+        CONFIDENCE_ORDER.index(finding.confidence),
+    )
+
+
+def _weight(verdict: Verdict, rules: Ruleset) -> tuple[int, int, int, int, int]:
+    if verdict.finding is None:
+        return (SEVERITY_ORDER.index(verdict.severity), -99, 0, 0, 0)
+    first = -(verdict.gpu if verdict.gpu is not None else -1)
+    return (*_finding_weight(verdict.finding, rules), first)

@@ -1,0 +1,117 @@
+"""How a value reads: the unit stands at the end of its name.
+
+memory_used_bytes 80747692032 → "75.2 GiB"      utilization_percent 0.0 → "0 %"
+quiet_ratio 0.97 → "97 %"                       window 300 → "5 min"
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudiag.words.foreign import plain
+
+_UNITS = (  # suffix of the name → unit in JSON
+    ("_bytes_per_second", "bytes_per_second"),
+    ("_tokens_per_second", "tokens_per_second"),
+    ("_per_second", "per_second"),
+    ("_per_day", "per_day"),
+    ("_bytes", "bytes"),
+    ("_seconds", "seconds"),
+    ("_nanoseconds", "nanoseconds"),
+    ("_watts", "watts"),
+    ("_celsius", "celsius"),
+    ("_megahertz", "megahertz"),
+    ("_gigabits_per_second", "gigabits_per_second"),
+    ("_ratio", "ratio"),
+    ("_share", "ratio"),
+    ("_percent", "percent"),
+    ("_at", "time"),
+)
+
+WORDS = {
+    "en": {"s": "s", "min": "min", "h": "h", "d": "d", "yes": "yes", "no": "no"},
+    "ko": {"s": "초", "min": "분", "h": "시간", "d": "일", "yes": "예", "no": "아니요"},
+}
+
+
+def unit_of(name: str) -> str | None:
+    """The unit that a name carries, or None for counts, states and text."""
+    return next((unit for suffix, unit in _UNITS if name.endswith(suffix)), None)
+
+
+def show(name: str, value: Any, language: str = "en") -> str:
+    """One value as people read it."""
+    if isinstance(value, bool):
+        return WORDS[language]["yes" if value else "no"]
+    if isinstance(value, str):
+        return plain(value)
+    unit = unit_of(name)
+    if unit == "bytes":
+        return size(value)
+    if unit == "bytes_per_second":
+        return f"{size(value)}/s"
+    if unit == "ratio":
+        return percent(100 * value)
+    if unit == "percent":
+        return percent(value)
+    if unit == "seconds":
+        return duration(value, language)
+    if unit == "nanoseconds":
+        return duration(value / 1e9, language)
+    if unit == "time":
+        return moment(value)
+    tail = {
+        "watts": " W",
+        "celsius": " °C",
+        "megahertz": " MHz",
+        "tokens_per_second": " tokens/s",
+        "per_second": "/s",
+        "per_day": "/d",
+        "gigabits_per_second": " Gbit/s",
+    }.get(unit or "", "")
+    return f"{number(value)}{tail}"
+
+
+def size(value: float) -> str:
+    """Bytes in GiB, MiB or KiB (2^30, 2^20, 2^10)."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if abs(value) >= factor:
+            amount = value / factor
+            return f"{amount:.1f} {unit}" if unit == "GiB" else f"{amount:.0f} {unit}"
+    return f"{value:.0f} B"
+
+
+def percent(value: float) -> str:
+    """Whole percent; below one, a decimal, so that little is not shown as nothing."""
+    if 0 < abs(value) < 1:
+        return f"{value:.1f} %"
+    return f"{value:.0f} %"
+
+
+def number(value: float) -> str:
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.3g}"
+
+
+def duration(seconds: float, language: str = "en") -> str:
+    """`40 s`, `5 min`, `1 h 20 min`, `3 d 4 h`: the two largest units that are not zero."""
+    words = WORDS[language]
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    left = round(seconds)
+    parts = []
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+        amount, left = divmod(left, length)
+        if amount:
+            parts.append(f"{amount}{'' if language == 'ko' else ' '}{words[unit]}")
+        if len(parts) == 2 or (parts and unit == "min" and len(parts) == 1 and seconds >= 600):
+            break
+    return " ".join(parts) or f"0{'' if language == 'ko' else ' '}{words['s']}"
+
+
+def moment(at: float) -> str:
+    """A Unix time in UTC, to the second."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

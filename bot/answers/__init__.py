@@ -1,0 +1,78 @@
+"""Request + API → Answer, one file per kind of question. Knows no chat system.
+
+To add a verb: its row in `request.VERBS`, a function here, its line in `ANSWERS`.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+
+from bot.answer import Answer
+from bot.answers import calculator, changes, diagnosis, fleet, guidance, processes
+from bot.answers.asking import Asking
+from bot.questions import ApiAway, ApiNonsense, ApiRefused, ApiSlow
+from bot.request import Request, read
+from bot.words import say
+from gpudiag.errors import GpudiagError
+
+__all__ = ["Asking", "answer", "answer_text"]
+
+log = logging.getLogger("gpudiag.bot")
+
+ANSWERS: dict[str, Callable[[Request, Asking], Answer]] = {
+    "status": fleet.status,
+    "why": diagnosis.why,
+    "kv": calculator.kv,
+    "top": processes.top,
+    "idle": processes.idle,
+    "chart": diagnosis.chart,
+    "explain": diagnosis.paste,
+    "watch": changes.watch,
+    "mute": changes.mute,
+    "ack": changes.ack,
+    "language": changes.language,
+    "runbook": guidance.runbook,
+    "doctor": guidance.doctor,
+    "help": guidance.overview,
+}
+
+
+def answer_text(text: str, asking: Asking) -> Answer:
+    """Answer one typed sentence."""
+    return answer(read(text), asking)
+
+
+def answer(request: Request, asking: Asking) -> Answer:
+    """The answer to one request. Never raises: whatever goes wrong becomes one clear sentence."""
+    asking = replace(asking, lang=request.lang or asking.lang)
+    try:
+        if request.problem:
+            return guidance.problem(request, asking)
+        return ANSWERS[request.verb](request, asking)
+    except ApiAway:
+        return sentence(asking, "e.away")
+    except ApiSlow:
+        return sentence(asking, "e.slow")
+    except ApiNonsense:
+        return sentence(asking, "e.nonsense")
+    except ApiRefused as refused:
+        return guidance.refused(request, refused, asking)
+    except GpudiagError as error:
+        return Answer(headline=str(error), lang=asking.lang, state="unknown")
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        # The API's answer had not the shape of the contract; the person gets a sentence, the log the place.
+        log.exception("cannot read the API's answer to %r: %s", request.verb, error)
+        return sentence(asking, "e.nonsense")
+    except Exception:
+        reference = uuid.uuid4().hex[:8]
+        log.exception("answering %r failed (%s)", request.verb, reference)
+        return Answer(
+            headline=say(asking.lang, "e.ours", reference=reference), lang=asking.lang, state="unknown"
+        )
+
+
+def sentence(asking: Asking, key: str) -> Answer:
+    return Answer(headline=say(asking.lang, key), lang=asking.lang, state="unknown")

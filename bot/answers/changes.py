@@ -1,0 +1,167 @@
+"""`watch`, `mute`, `ack`, `language`: what people decide. Kept with who, when and why, and said publicly."""
+
+from __future__ import annotations
+
+from bot.answer import Answer, By, code
+from bot.answers.asking import Asking
+from bot.numbers import moment
+from bot.questions import Json
+from bot.request import Request
+from bot.state import Watch
+
+LONGEST_MUTE = 7 * 86400.0
+
+
+def allowed(request: Request, asking: Asking) -> Answer | None:
+    """None when the person may; else the sentence that says no."""
+    if asking.place and asking.may_change(request.verb):
+        return None
+    return Answer(headline=asking.say("e.allowed", verb=code(request.verb)), lang=asking.lang)
+
+
+def watch(request: Request, asking: Asking) -> Answer:
+    if not asking.place or not asking.state:
+        return Answer(headline=asking.say("watch.nochat"), lang=asking.lang)
+    command = request.words[0] if request.words else ""
+    watches = asking.state.watches(asking.place.team, asking.place.channel)
+    if command == "list":
+        return watch_list(watches, asking)
+    if no := allowed(request, asking):
+        return no
+    what = "all" if command == "all" or not request.target else str(request.target)
+    if command == "off":
+        removed = [item for item in watches if not request.target or item.what == what]
+        for item in removed:
+            asking.state.unwatch(asking.place.team, asking.place.channel, item.what)
+        if not removed:
+            return watch_list(watches, asking)
+        named = ", ".join(in_words(item.what, asking) for item in removed)
+        return Answer(
+            headline=asking.say("watch.off", what=named), lang=asking.lang, facts=by(asking), public=True
+        )
+    if request.target:
+        asking.api.diagnosis(
+            request.target.name, gpu=request.target.gpu, lang=asking.lang
+        )  # 404 when unknown
+    asking.state.watch(
+        asking.place.team, asking.place.channel, what, asking.place.user, asking.now, asking.lang
+    )
+    return Answer(
+        headline=asking.say("watch.on", what=in_words(what, asking)),
+        lang=asking.lang,
+        facts=by(asking),
+        public=True,
+    )
+
+
+def watch_list(watches: list[Watch], asking: Asking) -> Answer:
+    if not watches:
+        return Answer(headline=asking.say("watch.none"), lang=asking.lang)
+    named = ", ".join(in_words(item.what, asking) for item in watches)
+    lines = tuple(
+        person("watch.by", item.user, asking, what=in_words(item.what, asking), time=asking.time(item.since))
+        for item in watches
+    )
+    return Answer(headline=asking.say("watch.list", what=named), lang=asking.lang, paragraphs=lines)
+
+
+def in_words(what: str, asking: Asking) -> str:
+    return asking.say("watch.all") if what == "all" else code(what)
+
+
+def by(asking: Asking, reason: str = "") -> tuple[str | By, ...]:
+    who = (person("by.whom", asking.place.user, asking),) if asking.place else ()
+    return (*who, *((asking.say("reason", reason=reason),) if reason else ()))
+
+
+def person(key: str, user: str, asking: Asking, **values: object) -> By:
+    """The sentence `key`, whose {who} is a person."""
+    before, _, after = asking.say(key, who="\x00", **values).partition("\x00")
+    return By(before, user, after)
+
+
+def mute(request: Request, asking: Asking) -> Answer:
+    command = request.words[0] if request.words else ""
+    if command == "list":
+        return mute_list(asking)
+    if no := allowed(request, asking):
+        return no
+    who = actor(asking)
+    if command == "off":
+        return unmute(request, who, asking)
+    target = request.target
+    assert target is not None and request.seconds is not None
+    if not 0 < request.seconds <= LONGEST_MUTE:
+        words = asking.say("q.duration", command=asking.command(f"mute {target} 2h"))
+        return Answer(headline=words, lang=asking.lang)
+    rule, reason = request.options.get("rule"), request.options.get("reason", "")
+    done = asking.api.mute(
+        target.name, gpu=target.gpu, rule=rule, seconds=request.seconds, by=who, reason=reason
+    )
+    until = moment(done.get("until") or done.get("expires_at") or done.get("expires"))
+    what = code(target) + (f" {code(rule)}" if rule else "")
+    return Answer(
+        headline=asking.say("muted", what=what, until=asking.time(until)),
+        lang=asking.lang,
+        facts=by(asking, reason),
+        public=True,
+    )
+
+
+def unmute(request: Request, who: str, asking: Asking) -> Answer:
+    mutes = asking.api.mutes()["items"]
+    mine = [item for item in mutes if not request.target or item.get("node") == request.target.name]
+    for item in mine:
+        asking.api.unmute(str(item["id"]), by=who)
+    what = code(request.target) if request.target else asking.say("watch.all")
+    if not mine:
+        return Answer(headline=asking.say("mute.notfound", what=what), lang=asking.lang)
+    return Answer(headline=asking.say("unmuted", what=what), lang=asking.lang, facts=by(asking), public=True)
+
+
+def mute_list(asking: Asking) -> Answer:
+    mutes = asking.api.mutes()["items"]
+    if not mutes:
+        return Answer(headline=asking.say("mute.none"), lang=asking.lang)
+    return Answer(
+        headline=asking.say("mute.list", count=len(mutes)),
+        lang=asking.lang,
+        paragraphs=tuple(mute_line(item, asking) for item in mutes[:20]),
+    )
+
+
+def mute_line(item: Json, asking: Asking) -> str:
+    gpu = item.get("gpu")
+    what = code(f"{item.get('node')}:{gpu}" if gpu is not None else item.get("node") or "*")
+    what += f" {code(item['rule'])}" if item.get("rule") else ""
+    until = moment(item.get("until") or item.get("expires_at") or item.get("expires"))
+    reason = str(item.get("reason") or asking.say("noreason"))
+    return asking.say(
+        "mute.line", what=what, until=asking.time(until), who=str(item.get("by") or "-"), reason=reason
+    )
+
+
+def ack(request: Request, asking: Asking) -> Answer:
+    if no := allowed(request, asking):
+        return no
+    reason = request.options.get("reason", "")
+    done = asking.api.acknowledge(request.words[0], by=actor(asking), reason=reason)
+    what = str(done.get("headline") or request.words[0])
+    return Answer(
+        headline=asking.say("ack.done", what=what), lang=asking.lang, facts=by(asking, reason), public=True
+    )
+
+
+def actor(asking: Asking) -> str:
+    """Who is written down: the person's id with the workspace's, as `slack:T01:U01`."""
+    return f"slack:{asking.place.team}:{asking.place.user}" if asking.place else "bot"
+
+
+def language(request: Request, asking: Asking) -> Answer:
+    if no := allowed(request, asking):
+        return no
+    chosen, scope = request.words
+    assert asking.place and asking.state
+    channel = asking.place.channel if scope == "channel" else ""
+    asking.state.set_language(asking.place.team, channel, chosen)
+    return Answer(headline=asking.say("language.set"), lang=chosen, facts=by(asking), public=True)

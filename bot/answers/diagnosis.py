@@ -1,0 +1,286 @@
+"""`why`, `explain`: the diagnosis of one node, one GPU, or whoever owns a process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bot.answer import Action, Answer, Bar, Confirm, Evidence, Slice, Step, code
+from bot.answers.asking import Asking
+from bot.answers.scan import Found, find_owner
+from bot.numbers import moment, percent, span
+from bot.questions import Json
+from bot.request import Request, Target
+from bot.when import exact
+from bot.words import SENTENCES
+
+MOST_EVIDENCE, MOST_STEPS, MOST_ALSO = 8, 3, 6
+WORST = ("critical", "warning", "unknown", "info", "ok")
+
+
+def why(request: Request, asking: Asking) -> Answer:
+    target = request.target or Target("")
+    at = None
+    if request.at:
+        when = exact(request.at, asking.now, asking.zone)
+        if when is None:
+            words = asking.say(
+                "q.time", word=code(request.at), command=asking.command(f"why {target} at 15:40")
+            )
+            return Answer(headline=words, lang=asking.lang)
+        at = when.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if target.kind != "node":
+        return why_owner(request, target, at, asking)
+    found = asking.api.diagnosis(target.name, gpu=target.gpu, at=at, lang=asking.lang)
+    return lay_out(found, target, asking, at=at)
+
+
+def why_owner(request: Request, target: Target, at: str | None, asking: Asking) -> Answer:
+    """The node and GPUs where a pod, job or pid runs, then the diagnosis of the worst of them."""
+    scan = find_owner(target, asking)
+    if not scan.places:
+        notes = (scan.sentence(asking),) if scan.missed else ()
+        step = Step(asking.say("owner.step", command=asking.command("top")))
+        headline = asking.say("owner.none", target=code(target), count=scan.nodes)
+        return Answer(headline=headline, lang=asking.lang, state="unknown", steps=(step,), notes=notes)
+    first = scan.places[0]
+    gpu = first.gpu if len({(place.node, place.gpu) for place in scan.places}) == 1 else None
+    found = asking.api.diagnosis(first.node, gpu=gpu, at=at, lang=asking.lang)
+    answer = lay_out(found, Target(first.node, gpu), asking, at=at)
+    where = asking.say("owner.where", target=code(target), where=places_in_words(scan.places))
+    return prepend(answer, where)
+
+
+def places_in_words(places: tuple[Found, ...]) -> str:
+    return ", ".join(
+        dict.fromkeys(
+            f"{place.node}:{place.gpu}" if place.gpu is not None else place.node for place in places
+        )
+    )
+
+
+def prepend(answer: Answer, paragraph: str) -> Answer:
+    from dataclasses import replace
+
+    return replace(answer, paragraphs=(paragraph, *answer.paragraphs))
+
+
+def paste(request: Request, asking: Asking) -> Answer:
+    text = "\n".join(request.words)
+    if not text:
+        return Answer(headline=asking.say("q.paste"), lang=asking.lang)
+    return of_paste(text, asking)
+
+
+def of_paste(text: str, asking: Asking) -> Answer:
+    """The diagnosis of pasted tool output; nothing of it is stored."""
+    found = asking.api.read_paste(text, lang=asking.lang)
+    return lay_out(found, Target(str(found.get("node") or "nvidia-smi")), asking, live=False)
+
+
+def chart(request: Request, asking: Asking) -> Answer:
+    """Where no picture can be sent: the page that shows it."""
+    url = asking.link(f"/nodes/{request.target.name}") if request.target else ""
+    return Answer(headline=asking.say("chart.nochat", url=url or code(request.target)), lang=asking.lang)
+
+
+def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, live: bool = True) -> Answer:
+    """A diagnosis of the contract as an Answer; too old data never gives a confident verdict."""
+    node = str(found["node"] or target.name) if live else target.name
+    gpus: list[Json] = list(found.get("gpus") or [])
+    if target.gpu is not None:
+        gpus = [gpu for gpu in gpus if gpu.get("index") == target.gpu] or gpus
+    subject = f"{node}:{target.gpu}" if target.gpu is not None else node
+    verdict = gpus[0].get("verdict") if target.gpu is not None and gpus else None
+    verdict = verdict or found["verdict"]
+    findings = [*(found.get("findings") or []), *(f for gpu in gpus for f in gpu.get("findings") or [])]
+    main = next((f for f in findings if f.get("rule") == verdict.get("rule")), None)
+    age = (found.get("observed") or {}).get("age_seconds") if live and not at else 0.0
+    stale = (age is None or age > limit(found, asking)) and verdict.get("rule") != "agent-stale"
+    severity = "unknown" if stale else str(verdict["severity"])
+    headline = str(verdict["headline"])
+    facts = facts_of(found, gpus, verdict, main, age if live else None, asking, at, live)
+    if stale:
+        paragraphs: tuple[str, ...] = (
+            asking.say("stale.was", age=span(age, asking.lang), headline=headline),
+        )
+        steps: tuple[Step, ...] = (Step(asking.say("stale.step")),)
+        title = asking.say("stale", node=subject, age=span(age, asking.lang))
+    else:
+        paragraphs = meaning(main, asking)
+        steps = steps_of(main)
+        title = asking.say("node.headline", node=subject, headline=headline)
+    return Answer(
+        headline=title,
+        lang=asking.lang,
+        state=severity,
+        facts=facts,
+        paragraphs=paragraphs,
+        evidence=evidence_of(findings, verdict),
+        steps=steps,
+        also=also_seen(findings, gpus, verdict),
+        bar=memory_bar(gpus[0], asking) if target.gpu is not None and gpus and not stale else None,
+        notes=notes_of(found, gpus, asking),
+        actions=actions_of(main, str(Target(node, target.gpu)), asking, at, severity) if live else (),
+    )
+
+
+def limit(found: Json, asking: Asking) -> float:
+    """Three reporting periods, as far as the period can be told from what was observed."""
+    observed = found.get("observed") or {}
+    start, end, samples = moment(observed.get("from")), moment(observed.get("to")), observed.get("samples")
+    if start and end and isinstance(samples, int) and samples > 1:
+        return max(asking.stale_seconds, 3 * (end - start).total_seconds() / samples)
+    return asking.stale_seconds
+
+
+def facts_of(
+    found: Json, gpus: list[Json], verdict: Json, main: Json | None, age: float | None, asking: Asking,
+    at: str | None, live: bool,
+) -> tuple[str, ...]:  # fmt: skip
+    facts = [hardware(gpus)]
+    if at:
+        facts.append(asking.say("as.of", time=asking.time(moment(at))))
+    elif live:
+        known = age is not None
+        facts.append(asking.say("age", age=span(age, asking.lang)) if known else asking.say("age.unknown"))
+    facts.append(asking.say("rule", rule=code(verdict["rule"])) if verdict.get("rule") else "")
+    if main and main.get("confidence"):
+        facts.append(asking.say("confidence", confidence=word(asking, main["confidence"])))
+    if main and main.get("state") == "acknowledged":
+        facts.append(asking.say("acked"))
+    if found.get("source") == "simulated":
+        facts.append(asking.say("simulated.data"))
+    return tuple(fact for fact in facts if fact)
+
+
+def word(asking: Asking, value: Any) -> str:
+    """A word of the contract in the person's language; a word we do not know stays as it is."""
+    return asking.say(str(value)) if str(value) in SENTENCES else str(value)
+
+
+def hardware(gpus: list[Json]) -> str:
+    """4× H100 80GB, 1× A10."""
+    names: dict[str, int] = {}
+    for gpu in gpus:
+        name = str(gpu.get("name") or "GPU").removeprefix("NVIDIA ")
+        names[name] = names.get(name, 0) + 1
+    return ", ".join(f"{count}× {name}" for name, count in names.items())
+
+
+def meaning(main: Json | None, asking: Asking) -> tuple[str, ...]:
+    if not main:
+        return ()
+    paragraphs = [str(main.get("means") or "")]
+    if main.get("does_not_mean"):
+        paragraphs.append(asking.say("not.mean", text=main["does_not_mean"]))
+    return tuple(text for text in paragraphs if text)
+
+
+def evidence_of(findings: list[Json], verdict: Json) -> tuple[Evidence, ...]:
+    """The evidence of the verdict's rule, the same line of several GPUs once."""
+    mine = [f for f in findings if f.get("rule") == verdict.get("rule")] or findings[:1]
+    lines = {
+        guarded(item): Evidence(guarded(item), str(item.get("kind") or ""))
+        for finding in mine
+        for item in finding.get("evidence") or []
+    }
+    return tuple(lines.values())[:MOST_EVIDENCE]
+
+
+def guarded(item: Json) -> str:
+    """The text of a piece of evidence, a foreign string in it (a process name) put into a code span."""
+    text, value = str(item.get("text") or item.get("name") or ""), item.get("value")
+    if isinstance(value, str) and value and f"`{value}`" not in text:
+        return text.replace(value, code(value), 1)
+    return text
+
+
+def steps_of(main: Json | None) -> tuple[Step, ...]:
+    steps = (main or {}).get("next_steps") or []
+    return tuple(Step(str(step.get("text") or ""), str(step.get("command") or "")) for step in steps)[
+        :MOST_STEPS
+    ]
+
+
+def also_seen(findings: list[Json], gpus: list[Json], verdict: Json) -> tuple[str, ...]:
+    """Other findings, worst first; the GPUs that share one stand on one line."""
+    owners = {id(f): gpu.get("index") for gpu in gpus for f in gpu.get("findings") or []}
+    lines: dict[str, list[str]] = {}
+    others = [f for f in findings if f.get("rule") != verdict.get("rule")]
+    for finding in sorted(others, key=lambda f: WORST.index(f.get("severity", "ok"))):
+        where = owners.get(id(finding))
+        text = f"{finding.get('headline')} ({code(finding.get('rule'))})"
+        lines.setdefault(text, []).append("" if where is None else str(where))
+    told = [
+        f"GPU {', '.join(where)}: {text}" if any(where) else text
+        for text, where in list(lines.items())[:MOST_ALSO]
+    ]
+    return tuple(told)
+
+
+def memory_bar(gpu: Json, asking: Asking) -> Bar | None:
+    """The ledger of one GPU: the KV pool is one slice with its filled share inside."""
+    ledger = gpu.get("memory") or {}
+    parts = ledger.get("parts") or []
+    if not parts:
+        return None
+    roles = {"weights": "weights", "kv_pool": "kv_pool", "runtime": "overhead"}
+    slices = [
+        Slice(
+            label=asking.say("p.kv_pool.live" if part["part"] == "kv_pool" else f"p.{part['part']}"),
+            bytes=part["bytes"],
+            role=roles.get(part["part"], "other"),
+            filled=share(part.get("filled_bytes"), part["bytes"]) if part["part"] == "kv_pool" else None,
+        )
+        for part in parts
+        if part.get("bytes")
+    ]
+    if ledger.get("driver_reserved_bytes"):
+        slices.append(Slice(asking.say("p.driver"), ledger["driver_reserved_bytes"], "overhead"))
+    if ledger.get("free_bytes"):
+        slices.append(Slice(asking.say("p.free"), ledger["free_bytes"], "free"))
+    return Bar(tuple(slices), ledger.get("total_bytes"))
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
+
+
+def notes_of(found: Json, gpus: list[Json], asking: Asking) -> tuple[str, ...]:
+    unjudged = [*(found.get("unjudged") or []), *(u for gpu in gpus for u in gpu.get("unjudged") or [])]
+    notes = [str(note) for note in found.get("notes") or []]
+    if unjudged:
+        missing = dict.fromkeys(name for item in unjudged for name in item.get("missing") or [])
+        rules = {item.get("rule") for item in unjudged}
+        some = ", ".join(code(name) for name in list(missing)[:4]) + (" …" if len(missing) > 4 else "")
+        notes.append(asking.say("unjudged", count=len(rules), missing=some or "-"))
+    return tuple(notes[:4])
+
+
+def actions_of(
+    main: Json | None, subject: str, asking: Asking, at: str | None, severity: str
+) -> tuple[Action, ...]:
+    """Runbook, Refresh, Post to channel, and Mute where something is open."""
+    moment_words = f" at {at}" if at else ""
+    actions = []
+    if main and (url := asking.link(str(main.get("runbook_url") or ""))):
+        actions.append(Action(asking.say("b.runbook"), "link", url=url))
+    actions.append(Action(asking.say("b.refresh"), "ask", f"why {subject}{moment_words}"))
+    actions.append(Action(asking.say("b.share"), "share", f"why {subject}{moment_words}"))
+    actions.append(Action(asking.say("b.chart"), "chart", f"chart {subject}"))
+    if main and main.get("rule") and severity in ("warning", "critical", "info"):
+        actions.append(mute_action(subject, str(main["rule"]), asking))
+    return tuple(actions)
+
+
+def mute_action(subject: str, rule: str, asking: Asking) -> Action:
+    confirm = Confirm(
+        asking.say("mute.title"),
+        asking.say("mute.text", node=subject, rule=rule),
+        asking.say("mute.yes"),
+        asking.say("mute.no"),
+    )
+    return Action(asking.say("b.mute"), "change", f"mute {subject} {rule} 1h", confirm=confirm)
+
+
+__all__ = ["chart", "lay_out", "memory_bar", "of_paste", "paste", "percent", "why"]

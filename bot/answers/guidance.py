@@ -1,0 +1,125 @@
+"""`help`, `runbook`, `doctor`, and what is said when a sentence cannot be followed."""
+
+from __future__ import annotations
+
+import difflib
+
+from bot.answer import Action, Answer, Step, Table, code
+from bot.answers.asking import Asking
+from bot.questions import ApiRefused
+from bot.request import BY_NAME, VERBS, Problem, Request, read
+
+
+def overview(request: Request, asking: Asking) -> Answer:
+    """Every command with one example that works as it stands."""
+    wanted = read(request.words[0]).verb if request.words else ""
+    verbs = [verb for verb in VERBS if verb.name == wanted] if request.words else []
+    steps = tuple(
+        Step(f"{asking.command(verb.example)}  {asking.say(f'h.{verb.name}')}") for verb in verbs or VERBS
+    )
+    return Answer(
+        headline=asking.say("help"),
+        lang=asking.lang,
+        paragraphs=tuple(step.text for step in steps),
+        notes=(asking.say("help.note"),),
+        actions=(Action(asking.say("b.fleet"), "tell", "status"),),
+    )
+
+
+def runbook(request: Request, asking: Asking) -> Answer:
+    wanted = request.words[0]
+    rules = {
+        str(rule.get("rule") or rule.get("id")): rule for rule in asking.api.rules(lang=asking.lang)["items"]
+    }
+    if wanted not in rules:
+        near = difflib.get_close_matches(wanted, rules, n=3, cutoff=0.4)
+        near = near or [name for name in rules if wanted in name][:3]
+        names = ", ".join(code(name) for name in near)
+        return Answer(
+            headline=asking.say("runbook.none", word=code(wanted)),
+            lang=asking.lang,
+            paragraphs=(asking.say("q.near", names=names),) if near else (),
+            actions=tuple(Action(name[:70], "ask", f"runbook {name}") for name in near),
+        )
+    rule = rules[wanted]
+    title = str(rule.get("title") or rule.get("headline") or wanted)
+    url = asking.link(str(rule.get("runbook_url") or f"/runbooks/{wanted}"))
+    steps = tuple(
+        Step(str(step.get("text") or ""), str(step.get("command") or ""))
+        for step in rule.get("next_steps") or []
+    )
+    said = [str(rule[name]) for name in ("means", "does_not_mean") if rule.get(name)]
+    actions = [Action(asking.say("b.runbook"), "link", url=url)] if url else []
+    actions.append(Action(asking.say("b.share"), "share", f"runbook {wanted}"))
+    return Answer(
+        headline=asking.say("runbook.is", rule=wanted, title=title),
+        lang=asking.lang,
+        paragraphs=tuple(said),
+        steps=steps[:3],
+        notes=(url,) if url else (),
+        actions=tuple(actions),
+    )
+
+
+def doctor(request: Request, asking: Asking) -> Answer:
+    """What the bot's set-up lacks. Where no chat system is set up, the API alone is checked."""
+    if asking.doctor:
+        return asking.doctor(asking.lang)
+    from bot.doctor import answer, check_api
+
+    return answer([check_api(asking.api, asking.lang)], asking.lang)
+
+
+def problem(request: Request, asking: Asking) -> Answer:
+    """One sentence that helps, with the arguments kept."""
+    trouble = request.problem or Problem("unknown-verb")
+    example = BY_NAME[request.verb].example
+    if trouble.kind == "missing":
+        words = asking.say("q.missing", verb=code(request.verb), command=asking.command(example))
+        return Answer(headline=words, lang=asking.lang)
+    if trouble.kind == "bad-duration":
+        target = str(request.target or "node-3")
+        words = asking.say("q.duration", command=asking.command(f"mute {target} 2h"))
+        return Answer(headline=words, lang=asking.lang)
+    if trouble.suggestion:
+        key = "q.option" if trouble.kind == "unknown-option" else "q.unknown"
+        return Answer(
+            headline=asking.say("q.meant", command=asking.command(trouble.suggestion)),
+            lang=asking.lang,
+            paragraphs=(asking.say(key, word=code(trouble.word)) + ".",),
+            actions=(Action(asking.say("b.run"), "ask", trouble.suggestion, primary=True),),
+        )
+    first = "왜 node-3" if asking.lang == "ko" else "why node-3"
+    step = asking.say("q.unknown.step", command=asking.command(first), help=asking.command("help"))
+    return Answer(
+        headline=asking.say("q.unknown", word=code(trouble.word)), lang=asking.lang, paragraphs=(step,)
+    )
+
+
+def refused(request: Request, said: ApiRefused, asking: Asking) -> Answer:
+    """The API said no: an unknown node gets the nearest names, anything else the API's own sentence."""
+    if said.status in (401, 403):
+        return Answer(headline=asking.say("e.token"), lang=asking.lang, state="unknown")
+    if said.status in (429, 503):
+        return Answer(headline=asking.say("e.slow"), lang=asking.lang, state="unknown")
+    if said.status == 404 and request.target:
+        near = said.nearest[:3]
+        names = ", ".join(code(name) for name in near)
+        again = [(name, Request(request.verb, words=(name,), at=request.at).text) for name in near]
+        return Answer(
+            headline=asking.say("q.node", word=code(request.target.name)),
+            lang=asking.lang,
+            paragraphs=(asking.say("q.near", names=names),) if near else (said.detail,),
+            actions=tuple(Action(name[:70], "ask", command) for name, command in again)
+            or (Action(asking.say("b.fleet"), "ask", "status"),),
+        )
+    return Answer(
+        headline=said.detail, lang=asking.lang, paragraphs=(near_names(said, asking),) if said.nearest else ()
+    )
+
+
+def near_names(said: ApiRefused, asking: Asking) -> str:
+    return asking.say("q.near", names=", ".join(code(name) for name in said.nearest[:5]))
+
+
+__all__ = ["Table", "doctor", "overview", "problem", "refused", "runbook"]

@@ -1,0 +1,357 @@
+"""Answer → Block Kit. The one place that escapes, cuts and lays out for Slack.
+
+Pure functions that return {"text", "blocks"}; nothing here talks to Slack. Every limit is Slack's own:
+https://docs.slack.dev/reference/block-kit
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+from bot.answer import Action, Answer, Bar, By, Choice, Confirm, Evidence, Figure, Step, Table
+from bot.numbers import percent, size
+from bot.words import SENTENCES, say
+
+Json = dict[str, Any]
+
+GLYPHS = {"measured": "●", "calculated": "○", "inferred": "◇", "declared": "□", "simulated": "◌"}
+EMOJI = {
+    "ok": ":white_check_mark:",
+    "info": ":information_source:",
+    "warning": ":warning:",
+    "critical": ":red_circle:",
+    "unknown": ":grey_question:",
+}
+BAR_GLYPHS = {"weights": "█", "kv_pool": "▓", "overhead": "▒", "other": "▚", "free": "░", "over": "!"}
+BAR_WIDTH = 28  # a preformatted line wraps on a phone beyond about 30 characters
+SECTION, FIELD, HEADER, BUTTON, VALUE, FALLBACK = 2900, 1900, 150, 75, 2000, 3000
+MOST_ROWS, MOST_OPTIONS, MOST_BUTTONS = 99, 100, 24
+CELL = 120
+MENTION_WORDS = re.compile(r"@(?=(?:channel|here|everyone|all)\b)", re.I)
+# Slack reads * _ ~ as formatting only where a word begins or ends; a word joiner there keeps them.
+FORMATTING = re.compile(r"(?<![^\s([{\"'.,:;!?*_~])([*_~])|([*_~])(?![^\s)\]}\"'.,:;!?*_~])")
+USER = re.compile(r"[UW][A-Z0-9]{1,30}\Z")
+
+
+def message(answer: Answer) -> Json:
+    """The whole answer as one message: at most about 30 blocks and 6,000 characters."""
+    blocks: list[Json] = [header(answer.headline)]
+    if line := state_line(answer):
+        blocks.append(context(line))
+    if answer.bar:
+        blocks.append(section(bar_text(answer.bar, answer.lang)))
+    blocks += [section(cut(sentence(text), SECTION)) for text in answer.paragraphs_together()]
+    if answer.figures:
+        blocks.append(fields(answer.figures, answer.lang))
+    if answer.evidence:
+        blocks.append(section(titled("evidence", evidence_lines(answer.evidence, answer.lang), answer.lang)))
+    if answer.also:
+        blocks.append(section(titled("also", [f"• {prose(text)}" for text in answer.also], answer.lang)))
+    if answer.steps:
+        blocks.append(section(titled("next", step_lines(answer.steps), answer.lang)))
+    if answer.preformatted:
+        blocks.append(section(preformatted(answer.preformatted)))
+    if answer.table:
+        blocks.append(table(answer.table))
+    if answer.actions or answer.choice:
+        blocks.append(actions(answer.actions, answer.choice))
+    if answer.notes:
+        blocks.append(context(cut("\n".join(prose(note) for note in answer.notes), FIELD)))
+    return {"text": fallback(answer), "blocks": blocks}
+
+
+def home(answer: Answer) -> Json:
+    """The same answer as the App Home view."""
+    return {"type": "home", "blocks": message(answer)["blocks"]}
+
+
+def short(text: str) -> Json:
+    """A message of one sentence."""
+    return {"text": cut(prose(text), FALLBACK)}
+
+
+# Text.
+
+
+def plain(text: object) -> str:
+    """Foreign text on one line: no control characters, no direction overrides, no invisible letters."""
+    letters = (" " if letter.isspace() else letter for letter in str(text))
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in HIDDEN).strip()
+
+
+HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def literal(text: str) -> str:
+    """Text outside code spans: its * _ ~ ` and @channel mean nothing."""
+    text = FORMATTING.sub(lambda sign: "\u2060" + sign[0] + "\u2060", text.replace("`", "ˋ"))
+    text = re.sub(r":(?=[a-z0-9_+'-]+:)", ":\u2060", MENTION_WORDS.sub("@\u2060", text))
+    return escape(text)
+
+
+def prose(text: object) -> str:
+    """mrkdwn of a sentence whose pairs of backticks are code spans; nothing else in it is read by Slack."""
+    parts = plain(text).split("`")
+    if len(parts) % 2 == 0:  # an odd backtick opens nothing
+        parts[-2:] = [f"{parts[-2]}ˋ{parts[-1]}"]
+    spans = (code_span(part) if index % 2 else literal(part) for index, part in enumerate(parts))
+    return "".join(spans)
+
+
+def code_span(text: str) -> str:
+    return f"`{escape(text)}`" if text.strip() else literal(text)
+
+
+def sentence(text: str | By) -> str:
+    """A sentence, or one that names a person: the only way to a mention."""
+    if isinstance(text, By):
+        who = f"<@{text.user}>" if USER.match(text.user) else prose(text.user)
+        return f"{edge(text.before)}{who}{edge(text.after)}"
+    return "\n".join(prose(line) for line in text.split("\n"))
+
+
+def edge(text: str) -> str:
+    """Prose that keeps the blanks at its ends, as it stands beside a mention."""
+    return (
+        f"{' ' if text[:1] == ' ' else ''}{prose(text)}{' ' if text[-1:] == ' ' else ''}"
+        if text.strip()
+        else text
+    )
+
+
+def cut(text: str, most: int) -> str:
+    """At most `most` characters, never ending inside an entity or an open code span."""
+    if len(text) <= most:
+        return text
+    text = re.sub(r"&[a-z]{0,4}\Z|<[^>]*\Z", "", text[: most - 2])
+    if text.count("```") % 2:
+        return text[: most - 5] + "\n```"
+    line_start = text.rfind("\n") + 1
+    return text + ("`…" if text[line_start:].count("`") % 2 else "…")
+
+
+def fallback(answer: Answer) -> str:
+    """What notifications and screen readers get: the answer and the next step in words, escaped too."""
+    state = f"{say(answer.lang, answer.state)}. " if answer.state else ""
+    step = f" {say(answer.lang, 'next')}: {prose(answer.steps[0].text)}" if answer.steps else ""
+    return cut(f"{prose(answer.headline)} {state}{step}".strip(), FALLBACK)
+
+
+def state_line(answer: Answer) -> str:
+    facts = [sentence(fact) for fact in answer.facts]
+    if answer.state:
+        facts.insert(0, f"{EMOJI.get(answer.state, '')} *{say(answer.lang, answer.state)}*".strip())
+    return cut("  ·  ".join(facts), FIELD)
+
+
+def titled(key: str, lines: list[str], lang: str) -> str:
+    return cut("\n".join([f"*{say(lang, key)}*", *lines]), SECTION)
+
+
+def evidence_lines(evidence: tuple[Evidence, ...], lang: str) -> list[str]:
+    """Each line carries its kind as a word; the sign before it only helps the eye."""
+    return [
+        f"{GLYPHS.get(item.kind, '•')} {cut(prose(item.text), 400)}{kind(item.kind, lang)}"
+        for item in evidence
+    ]
+
+
+def kind(name: str, lang: str) -> str:
+    if not name:
+        return ""
+    return f" _({say(lang, name) if name in SENTENCES else escape(plain(name))})_"
+
+
+def step_lines(steps: tuple[Step, ...]) -> list[str]:
+    lines = []
+    for number, step in enumerate(steps, 1):
+        command = code_span(plain(step.command).replace("`", "ˋ"))
+        told = f" {command}" if step.command and step.command not in step.text else ""
+        lines.append(f"{number}. {cut(prose(step.text), 600)}{cut(told, 400)}")
+    return lines
+
+
+def preformatted(text: str) -> str:
+    lines = "\n".join(escape(plain_line(line).replace("`", "ˋ")) for line in text.splitlines())
+    return cut(f"```\n{lines}\n```", SECTION)
+
+
+def plain_line(text: str) -> str:
+    return "".join(letter for letter in text if unicodedata.category(letter) not in HIDDEN)
+
+
+def bar_text(bar: Bar, lang: str) -> str:
+    """28 glyphs and the same numbers in words; what does not fit is drawn beyond the end and said."""
+    return preformatted("\n".join([bar_line(bar), *legend(bar, lang)]))
+
+
+def bar_line(bar: Bar) -> str:
+    used = sum(part.bytes for part in bar.slices)
+    whole = bar.total_bytes or used or 1
+    line, so_far, drawn = "", 0.0, 0
+    for part in bar.slices:
+        so_far += part.bytes
+        until = round(so_far / whole * BAR_WIDTH)
+        line += BAR_GLYPHS[part.role] * max(0, min(until, BAR_WIDTH * 2) - drawn)
+        drawn = max(drawn, min(until, BAR_WIDTH * 2))
+    return f"{line[:BAR_WIDTH]}|{line[BAR_WIDTH:][:8]}>" if bar.over_bytes and len(line) > BAR_WIDTH else line
+
+
+def legend(bar: Bar, lang: str) -> list[str]:
+    width = max(columns(part.label) for part in bar.slices)
+    lines = []
+    for part in bar.slices:
+        pad = " " * (width - columns(part.label))
+        lines.append(f"{BAR_GLYPHS[part.role]} {part.label}{pad} {size(part.bytes):>10}")
+        if part.filled is not None:
+            lines.append(f"  {say(lang, 'p.filled', percent=percent(part.filled * 100))}")
+    if bar.total_bytes:
+        lines.append(f"= {size(bar.total_bytes)}")
+    if bar.over_bytes:
+        lines.append(f"! {say(lang, 'over', size=size(bar.over_bytes))}")
+    return lines
+
+
+def columns(text: str) -> int:
+    """Width in character cells: Korean letters take two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+# Blocks.
+
+
+def header(text: str) -> Json:
+    return {"type": "header", "text": plain_text(plain(text).replace("`", ""), HEADER)}
+
+
+def section(text: str) -> Json:
+    return {"type": "section", "text": mrkdwn(text)}
+
+
+def context(text: str) -> Json:
+    return {"type": "context", "elements": [mrkdwn(text)]}
+
+
+def mrkdwn(text: str) -> Json:
+    """`verbatim`: Slack makes no links of bare addresses and host names."""
+    return {"type": "mrkdwn", "text": text or "-", "verbatim": True}
+
+
+def plain_text(text: str, most: int) -> Json:
+    text = plain(text)
+    return {
+        "type": "plain_text",
+        "text": (text if len(text) <= most else text[: most - 1] + "…") or "-",
+        "emoji": False,
+    }
+
+
+def fields(figures: tuple[Figure, ...], lang: str) -> Json:
+    told = [cut(f"*{prose(one.label)}*\n{prose(one.value)}{kind(one.kind, lang)}", FIELD) for one in figures]
+    return {"type": "section", "fields": [mrkdwn(text) for text in told[:10]]}
+
+
+def table(rows: Table) -> Json:
+    settings = [
+        {"align": "right"} if index in rows.numeric else {"is_wrapped": True}
+        for index in range(len(rows.columns))
+    ]
+    body = [list(rows.columns), *(list(row) for row in rows.rows[:MOST_ROWS])]
+    return {
+        "type": "table",
+        "rows": [[{"type": "raw_text", "text": cell(text)} for text in row[:20]] for row in body],
+        "column_settings": settings[:20],
+    }
+
+
+def cell(text: str) -> str:
+    text = plain(text).replace("`", "")
+    return (text if len(text) <= CELL else text[: CELL - 1] + "…") or "-"
+
+
+def actions(pressed: tuple[Action, ...], choice: Choice | None) -> Json:
+    """Buttons. Their action ids are unique in the message and say how they are carried out."""
+    usable = [action for action in pressed if len(action.command) <= VALUE and len(action.url) <= 3000]
+    elements = [button(action, number) for number, action in enumerate(usable[:MOST_BUTTONS])]
+    if choice and choice.options:
+        elements.append(menu(choice))
+    return {"type": "actions", "elements": elements}
+
+
+def button(action: Action, number: int) -> Json:
+    made: Json = {
+        "type": "button",
+        "action_id": f"{action.does}.{number}",
+        "text": plain_text(action.label, BUTTON),
+    }
+    if action.url:
+        made["url"] = action.url
+    else:
+        made["value"] = action.command
+    if action.primary:
+        made["style"] = "primary"
+    if action.confirm:
+        made["confirm"] = confirmation(action.confirm)
+    return made
+
+
+def confirmation(confirm: Confirm) -> Json:
+    return {
+        "title": plain_text(confirm.title, 100),
+        "text": plain_text(confirm.text, 300),
+        "confirm": plain_text(confirm.yes, 30),
+        "deny": plain_text(confirm.no, 30),
+    }
+
+
+def menu(choice: Choice) -> Json:
+    options = [
+        {"text": plain_text(label, BUTTON), "value": command}
+        for label, command in choice.options[:MOST_OPTIONS]
+        if len(command) <= 75
+    ]
+    return {
+        "type": "static_select",
+        "action_id": "tell.menu",
+        "placeholder": plain_text(choice.label, 150),
+        "options": options,
+    }
+
+
+def explain_modal(metadata: str, lang: str) -> Json:
+    """Where output is pasted or attached: the text box takes 3,000 characters, a file takes the rest."""
+    return {
+        "type": "modal",
+        "callback_id": "explain",
+        "private_metadata": metadata,
+        "title": plain_text(say(lang, "m.title"), 24),
+        "submit": plain_text(say(lang, "m.submit"), 24),
+        "close": plain_text(say(lang, "m.close"), 24),
+        "blocks": [
+            {
+                "type": "input",
+                "block_id": "text",
+                "optional": True,
+                "label": plain_text(say(lang, "m.text"), 2000),
+                "element": {
+                    "type": "plain_text_input",
+                    "action_id": "text",
+                    "multiline": True,
+                    "max_length": 3000,
+                },
+            },
+            {
+                "type": "input",
+                "block_id": "file",
+                "optional": True,
+                "label": plain_text(say(lang, "m.file"), 2000),
+                "element": {"type": "file_input", "action_id": "file", "max_files": 1},
+            },
+        ],
+    }

@@ -1,0 +1,73 @@
+"""What the bot asks of the gpudiag API, and the errors it may get back."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from gpudiag.errors import GpudiagError
+
+Json = dict[str, Any]
+
+
+class Questions(Protocol):
+    """The API as the bot needs it; every answer is the JSON of the contract."""
+
+    def diagnosis(
+        self, node: str, gpu: int | None = None, at: str | None = None, lang: str = "en"
+    ) -> Json: ...
+
+    def nodes(
+        self, severity: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Json: ...
+
+    def history(self, node: str, gpu: int | None = None) -> Json: ...
+
+    def findings(self, after: str | None = None, limit: int | None = None) -> Json: ...
+
+    def finding(self, finding: str, lang: str = "en") -> Json: ...
+
+    def kv(self, **options: str) -> Json: ...
+
+    def read_paste(self, text: str, lang: str = "en") -> Json: ...
+
+    def rules(self, lang: str = "en") -> Json: ...
+
+    def acknowledge(self, finding: str, *, by: str, reason: str = "") -> Json: ...
+
+    def mute(self, node: str, *, seconds: float, by: str, reason: str = "", gpu: int | None = None,
+             rule: str | None = None) -> Json: ...  # fmt: skip
+
+    def mutes(self) -> Json: ...
+
+    def unmute(self, mute: str, *, by: str) -> None: ...
+
+    def ready(self) -> Json: ...
+
+
+class ApiAway(GpudiagError):
+    """The API cannot be reached."""
+
+    status = 502
+
+
+class ApiSlow(GpudiagError):
+    """The API did not answer in time."""
+
+    status = 504
+
+
+class ApiNonsense(GpudiagError):
+    """The API answered something that is no answer of ours."""
+
+    status = 502
+
+
+class ApiRefused(GpudiagError):
+    """The API understood and said no; `detail` is its sentence, `nearest` the names it offers."""
+
+    def __init__(self, status: int, detail: str, nearest: tuple[str, ...] = (), retry_after: float = 0.0):
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.nearest = nearest
+        self.retry_after = retry_after

@@ -1,0 +1,44 @@
+"""What chat clients do to typed text, undone: smart quotes, dashes, links made of host names, entities."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+LINK = re.compile(r"<((?:https?|mailto|tel|ssh):[^|>\s]*)(?:\|([^>]*))?>", re.I)
+MENTION = re.compile(r"<[@!][^>]*>")
+CHANNEL = re.compile(r"<#([A-Z0-9]+)(?:\|([^>]*))?>")
+TYPOGRAPHY = str.maketrans(
+    {
+        **dict.fromkeys("“”„‟«»＂″", '"'),
+        **dict.fromkeys("‘’‚‛′＇", "'"),
+        **dict.fromkeys("‐‑‒–−﹣－", "-"),
+        **dict.fromkeys("—―", "--"),
+        "×": "x",
+        "…": "...",
+    }
+)
+LONGEST = 2000
+
+
+def clean(text: str) -> str:
+    """The plain sentence a person meant; at most 2,000 characters of it."""
+    text = MENTION.sub(" ", text[:LONGEST])
+    text = LINK.sub(lambda link: link[2] or re.sub(r"^\w+:(//)?|/$", "", link[1]), text)
+    text = CHANNEL.sub(lambda channel: f"#{channel[2] or channel[1]}", text)
+    text = html.unescape(text).translate(TYPOGRAPHY)
+    text = unicodedata.normalize("NFKC", text)
+    return "".join(" " if letter.isspace() else letter for letter in text if visible(letter)).strip()
+
+
+def visible(letter: str) -> bool:
+    return letter.isspace() or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+
+
+def tokens(text: str) -> list[str]:
+    """Words, quoted ones kept whole; `--` made of a dash between words joins no meaning and is dropped."""
+    found = re.findall(r'"([^"]*)"|`([^`]*)`|(\S+)', text)
+    words = [quoted or code or bare.strip("\"'`") for quoted, code, bare in found]
+    words = [re.sub(r"(?<=\w)--(?=\w)", "-", word) for word in words]
+    return [word for word in words if word and word not in ("-", "--")]

@@ -1,0 +1,89 @@
+"""`gpudiag rules [RULE]`: the rules with the thresholds in force; one rule's runbook page."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from typing import Any
+
+from gpudiag.cli import terminal
+from gpudiag.errors import GpudiagError
+
+SUMMARY = "the rules and their thresholds; one rule's runbook page"
+
+
+class NoSuchRule(GpudiagError):
+    """The word names no rule."""
+
+    status = 404
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rule", nargs="?", metavar="RULE", help="print this rule's runbook page")
+    parser.add_argument("--config", metavar="FILE", help="TOML file with thresholds (GPUDIAG_CONFIG)")
+    terminal.add_output_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpudiag.examine import Ruleset
+    from gpudiag.settings import load
+
+    rules = Ruleset(thresholds=load(options.config).thresholds)
+    language = terminal.chosen_language(options.lang)
+    if options.rule:
+        return show(rules, options.rule, language, options.json)
+    if options.json:
+        terminal.print_json({"items": [rule_json(rule, language) for rule in rules.rules], "next": None})
+        return 0
+    family = None
+    for rule in sorted(rules.rules, key=lambda rule: (rule.family, rule.id)):
+        if rule.family != family:
+            family = rule.family
+            print(f"\n{family}")
+        mark = " (experimental)" if rule.maturity == "experimental" else ""
+        print(f"  {rule.id:<30} {rule.severity:<9} {rule.summary}{mark}")
+        values = ", ".join(f"{name} = {value!r}" for name, value in rule.thresholds.items())
+        if values:
+            print("\n".join(" " * 6 + line for line in _wrapped(values)))
+    return 0
+
+
+def show(rules: Any, rule_id: str, language: str, as_json: bool) -> int:
+    """One rule's page; raises NoSuchRule with the nearest names."""
+    rule = rules.by_id.get(rule_id)
+    if rule is None:
+        near = difflib.get_close_matches(rule_id, rules.by_id, n=3)
+        hint = f"; near: {', '.join(near)}" if near else ""
+        raise NoSuchRule(f"there is no rule {rule_id!r}{hint}; `gpudiag rules` lists them")
+    if as_json:
+        terminal.print_json(rule_json(rule, language))
+        return 0
+    from gpudiag.words.pages import page_of
+
+    print(page_of(rule.module, rule.id, language).markdown, end="")
+    return 0
+
+
+def rule_json(rule: Any, language: str) -> dict[str, Any]:
+    """A rule as `/v1/rules` lists it."""
+    from gpudiag.words.pages import page_of
+
+    return {
+        "rule": rule.id,
+        "family": rule.family,
+        "subject": rule.subject,
+        "severity": rule.severity,
+        "maturity": rule.maturity,
+        "summary": rule.summary,
+        "headline": page_of(rule.module, rule.id, language).headline(None),
+        "thresholds": rule.thresholds,
+        "explains": list(rule.explains),
+        "latched": rule.latched,
+        "runbook_url": f"/runbooks/{rule.id}",
+    }
+
+
+def _wrapped(text: str) -> list[str]:
+    from gpudiag.plaintext import wrap
+
+    return wrap(text, 72)

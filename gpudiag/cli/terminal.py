@@ -1,0 +1,75 @@
+"""What every command needs of the terminal: colour, width, JSON, progress."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from gpudiag.words import language_of
+
+API_URL = "http://127.0.0.1:8000"
+
+
+def add_output_options(parser: ArgumentParser) -> None:
+    """`--lang` and `--json`."""
+    parser.add_argument(
+        "--lang", metavar="en|ko", help="language of the answer (default: GPUDIAG_LANG, LANG)"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+
+def add_api_options(parser: ArgumentParser) -> None:
+    """`--api` and `--token-file`."""
+    parser.add_argument(
+        "--api", metavar="URL", default=os.environ.get("GPUDIAG_API_URL", API_URL), help="address of the API"
+    )
+    parser.add_argument(
+        "--token-file", metavar="FILE", default=os.environ.get("GPUDIAG_TOKEN_FILE"), help="file with a token"
+    )
+
+
+def chosen_language(option: str | None) -> str:
+    """`--lang`, else GPUDIAG_LANG, else the locale."""
+    wanted = option or os.environ.get("GPUDIAG_LANG")
+    if not wanted:
+        wanted = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
+    return language_of(wanted)
+
+
+def colour() -> bool:
+    """Colour only on a terminal, and not when NO_COLOR is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int:
+    """At most 80, and what a narrower terminal has."""
+    return max(40, min(80, shutil.get_terminal_size((80, 24)).columns))
+
+
+def print_json(document: Any) -> None:
+    """Exactly one JSON document."""
+    import msgspec
+
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    sys.stdout.flush()
+
+
+class Progress:
+    """A line on standard error that counts down while something takes longer than a second."""
+
+    def __init__(self, what: str, seconds: float) -> None:
+        self.what, self.until = what, time.monotonic() + seconds
+        self.shown = sys.stderr.isatty()
+
+    def tick(self) -> None:
+        if self.shown:
+            left = max(0, round(self.until - time.monotonic()))
+            print(f"\r{self.what} ({left} s) ", end="", file=sys.stderr, flush=True)
+
+    def done(self) -> None:
+        if self.shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

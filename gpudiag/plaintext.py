@@ -1,0 +1,337 @@
+"""A diagnosis as plain text of at most 80 columns: the terminal's and curl's layout of the one answer.
+
+Takes the JSON of a diagnosis (contract of `GET /v1/nodes/{node}`), so that a server's answer and a local one
+look alike. Colour is added only when asked for, and never carries meaning alone.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gpudiag.words import language_of, units, words
+from gpudiag.words.foreign import plain
+
+WIDTH = 80
+BAR = 24
+_COLOURS = {"ok": "32", "info": "36", "warning": "33", "critical": "31", "unknown": "35"}
+
+
+def diagnosis_text(
+    diagnosis: dict[str, Any], language: str | None = None, *, width: int = WIDTH, colour: bool = False
+) -> str:
+    """One node's answer: the sentence, the state of each GPU, evidence, meaning, next steps."""
+    return _Layout(language or diagnosis.get("language"), width, colour).diagnosis(diagnosis)
+
+
+def fleet_text(
+    items: list[dict[str, Any]], language: str | None = None, *, width: int = WIDTH, colour: bool = False
+) -> str:
+    """The fleet, a line a node, worst first as it comes."""
+    return _Layout(language, width, colour).fleet(items)
+
+
+class _Layout:
+    def __init__(self, language: str | None, width: int, colour: bool) -> None:
+        self.language = language_of(language)
+        self.words = words(self.language)
+        self.width, self.colour = width, colour
+
+    # ---- one node
+
+    def diagnosis(self, diagnosis: dict[str, Any]) -> str:
+        verdict = diagnosis["verdict"]
+        head = headline_finding(diagnosis)
+        lines = wrap(verdict["headline"], self.width)
+        lines += wrap(self.state_line(diagnosis, head), self.width)
+        lines += self.gpu_table(diagnosis)
+        if head:
+            lines += self.finding(head)
+        lines += self.memory(diagnosis, verdict.get("gpu"))
+        lines += self.processes(diagnosis, verdict.get("gpu"))
+        lines += self.also(diagnosis, head)
+        lines += self.unjudged(diagnosis)
+        notes = [n for n in diagnosis["notes"] if n != self.words.LABEL["simulated"]]
+        if notes:
+            lines += ["", *(line for note in notes for line in wrap(f"* {note}", self.width, "  "))]
+        return "\n".join(lines) + "\n"
+
+    def state_line(self, diagnosis: dict[str, Any], head: dict[str, Any] | None) -> str:
+        verdict, label = diagnosis["verdict"], self.words.LABEL
+        parts = [diagnosis["node"], self.severity(verdict["severity"]), f"{label['rule']} {verdict['rule']}"]
+        if head:
+            parts.append(self.words.CONFIDENCE[head["confidence"]])
+            if head["maturity"] == "experimental":
+                parts.append(label["experimental"])
+        age = diagnosis["observed"].get("age_seconds")
+        if age is not None and diagnosis["source"] in ("agent", "simulated"):
+            parts.append(label["data_age"].format(age=units.duration(age, self.language)))
+        parts.append(self.words.SOURCE[diagnosis["source"]])
+        return " · ".join(parts)
+
+    def severity(self, severity: str) -> str:
+        word = str(self.words.SEVERITY[severity])
+        return f"\x1b[{_COLOURS[severity]};1m{word}\x1b[0m" if self.colour else word
+
+    def gpu_table(self, diagnosis: dict[str, Any]) -> list[str]:
+        gpus = diagnosis["gpus"]
+        if not gpus:
+            return []
+        lines = [""]
+        for gpu in gpus:
+            r = gpu["readings"]
+            cells = [
+                pad(f"GPU {gpu['index']}", 7),
+                pad(str(self.words.SEVERITY[gpu["verdict"]["severity"]]), 11),
+                pad(f"util {_or_na(r['utilization_percent'], units.percent)}", 11),
+                pad(_memory(r), 20),
+                pad(_power(r), 13),
+                _or_na(r["temperature_celsius"], lambda v: f"{v:.0f} °C"),
+            ]
+            row = " ".join(cells).rstrip()
+            if self.colour:
+                word = str(self.words.SEVERITY[gpu["verdict"]["severity"]])
+                row = row.replace(word, self.severity(gpu["verdict"]["severity"]), 1)
+            lines.append(row)
+        names = list(dict.fromkeys(gpu["name"] for gpu in gpus if gpu["name"]))
+        driver = diagnosis.get("driver_version")
+        about = [f"{len(gpus)} × {names[0]}" if len(names) == 1 else ", ".join(names)] if names else []
+        about += [f"driver {driver}"] if driver else []
+        return lines + (wrap(" · ".join(about), self.width) if about else [])
+
+    def finding(self, finding: dict[str, Any]) -> list[str]:
+        label = self.words.LABEL
+        lines = ["", label["evidence"]]
+        kinds = max((cells(str(self.words.KIND[e["kind"]])) for e in finding["evidence"]), default=0)
+        for item in finding["evidence"]:
+            kind = pad(str(self.words.KIND[item["kind"]]), kinds)
+            lines += wrap(f"{kind}  {item['text']}", self.width - 2, " " * (kinds + 2), "  ")
+        for name in ("means", "does_not_mean"):
+            if finding.get(name):
+                lines += ["", label[name]]
+                for paragraph in finding[name].split("\n"):
+                    lines += wrap(paragraph, self.width - 2, "", "  ")
+        lines += self.steps(finding["next_steps"])
+        lines += ["", f"{label['runbook']}: {finding['runbook_url']}"]
+        return lines
+
+    def steps(self, steps: list[dict[str, Any]]) -> list[str]:
+        lines = ["", self.words.LABEL["next"]] if steps else []
+        for number, step in enumerate(steps, 1):
+            lines += wrap(f"{number}. {step['text']}", self.width - 2, "   ", "  ")
+            if step.get("command"):
+                lines.append(f"     $ {step['command']}")
+        return lines
+
+    def memory(self, diagnosis: dict[str, Any], index: int | None) -> list[str]:
+        gpu = next((g for g in diagnosis["gpus"] if g["index"] == (index or 0)), None)
+        ledger = gpu["memory"] if gpu else None
+        if not gpu or not ledger or not ledger["parts"] or not ledger["total_bytes"]:
+            return []
+        label = self.words.LABEL
+        lines = ["", f"{label['memory']} (GPU {gpu['index']}): {memory_bar(ledger, self.width - 24)}"]
+        for part in ledger["parts"]:
+            text = f"{self.words.PARTS[part['part']]}: {units.size(part['bytes'])}"
+            if part["filled_bytes"] is not None:
+                text += f", {label['filled']} {units.size(part['filled_bytes'])}"
+            kind = part["kind"]
+            if diagnosis["source"] == "simulated" and kind == "measured":
+                kind = "simulated"
+            text += f" ({self.words.KIND[kind]})"
+            if part["owner"] and part["part"] != "runtime":
+                text += f" — {part['owner']}"
+            lines += wrap(text, self.width - 2, "  ", "  ")
+        if ledger["driver_reserved_bytes"]:
+            lines.append(f"  {label['driver_reserved']}: {units.size(ledger['driver_reserved_bytes'])}")
+        if ledger["over_capacity_bytes"]:
+            lines.append("  " + label["over_capacity"].format(size=units.size(ledger["over_capacity_bytes"])))
+        return lines
+
+    def processes(self, diagnosis: dict[str, Any], index: int | None) -> list[str]:
+        chosen = [g for g in diagnosis["gpus"] if g["processes"] and index in (None, g["index"])]
+        if not chosen:
+            return []
+        lines = ["", self.words.LABEL["processes"]]
+        seen = set()
+        for gpu in chosen:
+            for process in gpu["processes"]:
+                if process["pid"] in seen:
+                    continue
+                seen.add(process["pid"])
+                memory = _or_na(process["memory_used_bytes"], units.size)
+                name = process["command"] or process["name"] or "?"
+                owner = f" ({process['owner']})" if process["owner"] else ""
+                line = f"pid {process['pid']}  {memory}  {plain(name, 90)}{owner}"
+                lines += wrap(line, self.width - 2, "    ", "  ")
+        return lines[:14]
+
+    def also(self, diagnosis: dict[str, Any], head: dict[str, Any] | None) -> list[str]:
+        rest = [
+            (f["gpu"], f)
+            for f in [*diagnosis["findings"], *(f for g in diagnosis["gpus"] for f in g["findings"])]
+            if f is not head and not _same(f, head)
+        ]
+        by_headline: dict[tuple[str, str], list[int | None]] = {}
+        for gpu, finding in rest:
+            by_headline.setdefault((finding["headline"], finding["severity"]), []).append(gpu)
+        lines = []
+        for (headline, severity), gpus in by_headline.items():
+            where = "" if gpus == [None] or len(diagnosis["gpus"]) == 1 else f"GPU {numbers(gpus)}: "
+            said = f"- {where}{headline} ({self.words.SEVERITY[severity]})"
+            lines += wrap(said, self.width - 2, "  ", "  ")
+        for rule in (head or {}).get("explains", []):
+            if rule not in {f["rule"] for _, f in rest}:
+                lines.append(f"  - {rule}")
+        return ["", self.words.LABEL["also"], *lines] if lines else []
+
+    def unjudged(self, diagnosis: dict[str, Any]) -> list[str]:
+        entries: dict[tuple[str, str], list[str]] = {}
+        for entry in [*diagnosis["unjudged"], *(u for g in diagnosis["gpus"] for u in g["unjudged"])]:
+            if entry.get("reason") == "not_supported":
+                continue
+            rules = entries.setdefault((", ".join(entry["missing"]), entry["enable"]), [])
+            if entry["rule"] not in rules:
+                rules.append(entry["rule"])
+        if not entries:
+            return []
+        lines = ["", self.words.LABEL["unjudged"]]
+        for (missing, enable), rules in entries.items():
+            named = ", ".join(rules[:4]) + (f" +{len(rules) - 4}" if len(rules) > 4 else "")
+            lines += wrap(f"- {missing}: {named}. {enable}", self.width - 2, "  ", "  ")
+        return lines
+
+    # ---- the fleet
+
+    def fleet(self, items: list[dict[str, Any]]) -> str:
+        if not items:
+            return self.words.LABEL["no_nodes"] + "\n"
+        name = min(24, max(cells(item["node"]) for item in items))
+        word = max(cells(str(w)) for w in self.words.SEVERITY.values())
+        lines = []
+        for item in items:
+            verdict = item["verdict"]
+            plain_word = str(self.words.SEVERITY[verdict["severity"]])
+            shown = self.severity(verdict["severity"]) + " " * (word - cells(plain_word))
+            start = f"{pad(cut(item['node'], name), name)}  {shown}  "
+            lines.append(start + cut(verdict["headline"], self.width - name - word - 4))
+        return "\n".join(lines) + "\n"
+
+
+def headline_finding(diagnosis: dict[str, Any]) -> dict[str, Any] | None:
+    """The finding that the verdict names, or None when nothing decided."""
+    verdict = diagnosis["verdict"]
+    groups = [diagnosis["findings"], *(gpu["findings"] for gpu in diagnosis["gpus"])]
+    for finding in (f for group in groups for f in group):
+        if finding["rule"] == verdict["rule"] and finding["gpu"] == verdict.get("gpu"):
+            return finding
+    return None
+
+
+def _same(finding: dict[str, Any], head: dict[str, Any] | None) -> bool:
+    """The headline's own sentence about another GPU: the table of GPUs already says it."""
+    return head is not None and finding["headline"] == head["headline"] and finding["rule"] == head["rule"]
+
+
+def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:
+    """Parts as glyphs: the pool's filled share inside it; what exceeds the card goes beyond its edge."""
+    total = ledger["total_bytes"]
+    glyphs = {"weights": "█", "runtime": "▒", "other_process": "▚", "unaccounted": "?"}
+    bar = ""
+    for part in ledger["parts"]:
+        length = round(width * part["bytes"] / total)
+        if part["part"] == "kv_pool":
+            filled = round(width * (part["filled_bytes"] or 0) / total)
+            bar += "▓" * filled + "░" * max(0, length - filled)
+        else:
+            bar += glyphs[part["part"]] * length
+    if len(bar) <= width:
+        return f"[{bar.ljust(width, '.')}]"
+    return f"[{bar[:width]}]{bar[width : width * 2]}"
+
+
+# ----------------------------------------------------------------------------------------- columns
+
+
+def cells(text: str) -> int:
+    """Columns that `text` takes in a terminal: Korean letters take two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def pad(text: str, width: int) -> str:
+    return text + " " * max(0, width - cells(text))
+
+
+def cut(text: str, width: int) -> str:
+    """`text` in at most `width` columns; what is left out is marked with an ellipsis."""
+    if cells(text) <= width:
+        return text
+    kept = ""
+    for character in text:
+        if cells(kept + character) > width - 1:
+            break
+        kept += character
+    return kept.rstrip() + "…"
+
+
+def wrap(text: str, width: int, hang: str = "", indent: str = "") -> list[str]:
+    """Lines of at most `width` columns plus `indent`; further ones start with `hang`, long words are cut."""
+    lines: list[str] = []
+    line = ""
+    for word in _words(text, width - cells(hang)):
+        candidate = f"{line} {word}" if line else (hang + word if lines else word)
+        if line and cells(candidate) > width:
+            lines.append(indent + line)
+            line = hang + word
+        else:
+            line = candidate
+    return [*lines, indent + line] if line else lines
+
+
+def _words(text: str, longest: int) -> Iterator[str]:
+    for word in text.split(" "):
+        while cells(word) > longest > 0:
+            size = longest
+            while cells(word[:size]) > longest:
+                size -= 1
+            yield word[:size]
+            word = word[size:]
+        yield word
+
+
+def numbers(indexes: Iterable[int | None]) -> str:
+    """`0-3, 5`: runs of indexes written short."""
+    known = sorted({i for i in indexes if i is not None})
+    runs: list[list[int]] = []
+    for index in known:
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def _or_na(value: Any, show: Any) -> str:
+    return "N/A" if value is None else str(show(value))
+
+
+def _memory(readings: dict[str, Any]) -> str:
+    used, total = readings["memory_used_bytes"], readings["memory_total_bytes"]
+    if used is None and total is None:
+        return "mem N/A"
+    return f"mem {_or_na(used, _gib)} / {_or_na(total, units.size)}"
+
+
+def _power(readings: dict[str, Any]) -> str:
+    power, limit = readings["power_watts"], readings["power_limit_watts"]
+    if power is None:
+        return "N/A W"
+    return f"{power:.0f} / {limit:.0f} W" if limit else f"{power:.0f} W"
+
+
+def _gib(value: int) -> str:
+    return units.size(value).removesuffix(" GiB")

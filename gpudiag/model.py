@@ -385,7 +385,7 @@ class HostReading(Struct):
 class KernelEvent(Struct):
     """Lines of the kernel log that belong together: one event however often it was printed."""
 
-    kind: str  # xid, sxid, fallen_off_bus, init_failed, oom_kill, aer, nvrm, gsp
+    kind: str  # xid, sxid, fallen_off_bus, init_failed, power_cable, gsp, oom_kill, aer, nvrm
     text: str  # the first raw line
     at: float | None = None  # Unix seconds
     number: int | None = None  # Xid or SXid
@@ -395,6 +395,8 @@ class KernelEvent(Struct):
     process: str | None = None
     fatal: bool | None = None
     action: str | None = None  # the recovery action that Xid 154 prints
+    caused_by: int | None = None  # the earlier Xid that the line itself names as its cause
+    clock_seconds: float | None = None  # by the log's own clock: for distances, not a date
     count: int = 1
     last_at: float | None = None
 

@@ -1,0 +1,410 @@
+"""Settings: one TOML file and `GPUDIAG_…` variables → one frozen value.
+
+`OPTIONS` is the one table of them: a command's options, the variable and the key in the file have the same
+name. What is given on the command line wins over the environment, and that over the file. All mistakes are
+told at once.
+
+    [serve]                                  [rules.thermal-hw-slowdown]     [nodes."gpu-*"]
+    port = 8000                              min_share = 0.2                 expected_gpus = 8
+    keep = "7d"                                                              workloads = ["vllm", "training"]
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from gpudiag.errors import GpudiagError
+
+
+class SettingsError(GpudiagError):
+    """Settings are wrong; the message lists every mistake, one a line."""
+
+
+# ----------------------------------------------------------------------------------- kinds of value
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)", re.IGNORECASE)
+
+
+def seconds(value: Any) -> float:
+    """A span such as `30`, `10s`, `5m`, `2h` or `7d`, in seconds."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        found = float(value)
+    else:
+        match = _SPAN.fullmatch(str(value).strip())
+        if match is None:
+            raise ValueError("wants a span of time such as 10s, 5m, 2h or 7d")
+        found = float(match[1]) * _UNITS[match[2].lower() or "s"]
+    if not 0 < found < 1e10:
+        raise ValueError("wants a span of time above 0, such as 10s, 5m, 2h or 7d")
+    return found
+
+
+def port(value: Any) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = -1
+    if isinstance(value, (bool, float)) or not 0 <= number <= 65_535:
+        raise ValueError("wants a port between 1 and 65535 (0 takes a free one)")
+    return number
+
+
+def address(value: Any) -> str:
+    text = str(value)
+    parts = urlsplit(text)
+    try:
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("wants an address such as http://127.0.0.1:8000")
+    return text.rstrip("/")
+
+
+def store_url(value: Any) -> str:
+    text = str(value)
+    if not text.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+        raise ValueError("wants sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE")
+    return text
+
+
+def language(value: Any) -> str:
+    if value not in ("en", "ko"):
+        raise ValueError("wants en or ko")
+    return str(value)
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, (str, int)) or isinstance(value, bool) or not str(value).strip():
+        raise ValueError("wants a text")
+    return str(value)
+
+
+def path(value: Any) -> str:
+    return str(Path(text(value)).expanduser())
+
+
+def count(value: Any) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = -1
+    if isinstance(value, (bool, float)) or number < 0:
+        raise ValueError("wants a whole number of 0 or more")
+    return number
+
+
+def switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() in ("1", "true", "yes", "on"):
+        return True
+    if str(value).lower() in ("0", "false", "no", "off"):
+        return False
+    raise ValueError("wants true or false")
+
+
+# ------------------------------------------------------------------------------------- the options
+
+
+class Option(NamedTuple):
+    """One option of one or more commands; `sections` are their tables in the file."""
+
+    name: str
+    sections: tuple[str, ...]
+    read: Callable[[Any], Any]
+    default: Any
+    help: str
+    metavar: str | None = None
+    variable: str | None = None
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    def variable_in(self, section: str) -> str:
+        return self.variable or f"GPUDIAG_{self.name.upper()}"
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("host", ("serve", "bot"), text, "127.0.0.1", "address to listen on (127.0.0.1)"),
+    Option("port", ("serve",), port, 8000, "port to listen on (8000)"),
+    Option("port", ("bot",), port, 3000, "port to listen on (3000)", variable="GPUDIAG_BOT_PORT"),
+    Option("store", ("serve",), store_url, None, "sqlite:///PATH or postgresql://… (a file of yours)", "URL"),
+    Option("keep", ("serve",), seconds, 7 * 86_400.0, "how long snapshots are kept (7d)", "SPAN"),
+    Option("public_url", ("serve", "bot"), address, None, "address under which people reach it", "URL"),
+    Option("api", ("agent",), address, "http://127.0.0.1:8000", "address of the API", "URL"),
+    Option("node", ("agent",), text, None, "name of this node (the host name)", "NAME"),
+    Option("interval", ("agent",), seconds, 10.0, "time between two snapshots (10s)", "SPAN"),
+    Option("token_file", ("agent", "bot"), path, None, "file that holds the bearer token", "FILE"),
+    Option("spool", ("agent",), path, None, "folder for snapshots that could not be sent", "FOLDER"),
+    Option("spool_bytes", ("agent",), count, 64 << 20, "how large the spool may grow", "BYTES"),
+    Option("api_url", ("bot",), address, "http://127.0.0.1:8000", "address of the API", "URL"),
+    Option("lang", ("serve", "agent", "bot"), language, "en", "language of answers: en or ko", "LANG"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """The API and web pages."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    store: str | None = None
+    keep: float = 7 * 86_400.0
+    public_url: str | None = None
+    lang: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """The per-host agent."""
+
+    api: str = "http://127.0.0.1:8000"
+    node: str | None = None
+    interval: float = 10.0
+    token_file: str | None = None
+    spool: str | None = None
+    spool_bytes: int = 64 << 20
+    lang: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class BotSettings:
+    """The chat bot. Slack's own secrets keep Slack's names and are read by the bot itself."""
+
+    host: str = "127.0.0.1"
+    port: int = 3000
+    api_url: str = "http://127.0.0.1:8000"
+    public_url: str | None = None
+    token_file: str | None = None
+    lang: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettings:
+    """What is declared about the nodes whose names match `pattern` (`*` and `?` as in a shell)."""
+
+    pattern: str
+    expected_gpus: int | None = None
+    workloads: tuple[str, ...] | None = None  # the only ones that are allowed
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """A declared inference server, read by the agent."""
+
+    engine: str
+    address: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything; sections as in the file. `rules` is {rule: {threshold: value}}."""
+
+    serve: ServeSettings = field(default_factory=ServeSettings)
+    agent: AgentSettings = field(default_factory=AgentSettings)
+    bot: BotSettings = field(default_factory=BotSettings)
+    rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    nodes: tuple[NodeSettings, ...] = ()
+    engines: tuple[EngineSettings, ...] = ()
+
+    def declared(self, node: str) -> NodeSettings:
+        """What is declared about `node`: of the patterns that match, the first that says something."""
+        matching = [entry for entry in self.nodes if fnmatch.fnmatchcase(node, entry.pattern)]
+        gpus = next((m.expected_gpus for m in matching if m.expected_gpus is not None), None)
+        workloads = next((m.workloads for m in matching if m.workloads is not None), None)
+        return NodeSettings(node, gpus, workloads)
+
+
+SECTIONS: dict[str, type] = {"serve": ServeSettings, "agent": AgentSettings, "bot": BotSettings}
+
+
+# --------------------------------------------------------------------------------------- reading
+
+
+def add_options(parser: argparse.ArgumentParser, section: str, *leave_out: str) -> None:
+    """Give a command the options of its section, and `--config`."""
+    parser.add_argument("--config", metavar="FILE", help="settings file in TOML (GPUDIAG_CONFIG)")
+    for option in OPTIONS:
+        if section in option.sections and option.name not in leave_out:
+            parser.add_argument(
+                option.flag,
+                dest=option.name,
+                metavar=option.metavar or option.name.upper(),
+                help=f"{option.help}; {option.variable_in(section)}",
+            )
+
+
+def load(
+    config: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    given: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Settings:
+    """Read the file, the environment and what a command line gave ({section: {option: value}}).
+
+    Raises SettingsError that lists every mistake.
+    """
+    environ = os.environ if environ is None else environ
+    config = config or environ.get("GPUDIAG_CONFIG")
+    mistakes: list[str] = []
+    document = _document(config) if config else {}
+    where = config or "settings"
+    known = {*SECTIONS, "rules", "nodes", "engines"}
+    mistakes += [
+        f"{where}: there is no table [{name}]; there are: {', '.join(sorted(known))}"
+        for name in sorted(document.keys() - known)
+    ]
+    sections = {
+        name: make(
+            **_section(name, document.get(name, {}), environ, (given or {}).get(name, {}), where, mistakes)
+        )
+        for name, make in SECTIONS.items()
+    }
+    settings = Settings(
+        **sections,
+        rules=_rules(document.get("rules", {}), where, mistakes),
+        nodes=_nodes(document.get("nodes", {}), where, mistakes),
+        engines=_engines(document.get("engines", []), where, mistakes),
+    )
+    if mistakes:
+        raise SettingsError("\n".join(mistakes))
+    return settings
+
+
+def from_options(options: argparse.Namespace, *sections: str) -> Settings:
+    """The settings of a command whose options came from `add_options`."""
+    given = {
+        section: {
+            option.name: getattr(options, option.name)
+            for option in OPTIONS
+            if section in option.sections and getattr(options, option.name, None) is not None
+        }
+        for section in sections
+    }
+    return load(getattr(options, "config", None), given=given)
+
+
+def _document(config: str) -> dict[str, Any]:
+    try:
+        content = Path(config).expanduser().read_bytes()
+    except OSError as error:
+        raise SettingsError(f"settings file {config} cannot be read: {error.strerror}") from None
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError:
+        raise SettingsError(f"settings file {config} is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"settings file {config} is not valid TOML: {error}") from None
+
+
+def _section(
+    section: str,
+    table: Any,
+    environ: Mapping[str, str],
+    given: Mapping[str, Any],
+    where: str,
+    mistakes: list[str],
+) -> dict[str, Any]:
+    options = [option for option in OPTIONS if section in option.sections]
+    if not isinstance(table, dict):
+        mistakes.append(f"{where}: {section} wants a table, [{section}]")
+        table = {}
+    names = [option.name for option in options]
+    for name in sorted(table.keys() - set(names)):
+        mistakes.append(f"{where}: [{section}] has no option {name!r}; it has: {', '.join(names)}")
+    values: dict[str, Any] = {}
+    for option in options:
+        variable = option.variable_in(section)
+        for place, value in (
+            (option.flag, given.get(option.name)),
+            (variable, environ.get(variable) or None),
+            (f"{where}: {section}.{option.name}", table.get(option.name)),
+        ):
+            if value is None:
+                continue
+            try:
+                values[option.name] = option.read(value)
+            except ValueError as error:
+                mistakes.append(f"{place} {error}; got {value!r}")
+            break
+    return values
+
+
+def _rules(table: Any, where: str, mistakes: list[str]) -> dict[str, dict[str, Any]]:
+    if not isinstance(table, dict) or not all(isinstance(values, dict) for values in table.values()):
+        mistakes.append(f"{where}: rules wants tables of thresholds, such as [rules.oom-risk]")
+        return {}
+    if table:
+        from gpudiag.examine import NoSuchThreshold, all_rules, check_thresholds
+
+        for rule, values in table.items():
+            for name, value in values.items() or [(None, None)]:
+                try:
+                    check_thresholds(all_rules(), {rule: {} if name is None else {name: value}})
+                except NoSuchThreshold as error:
+                    mistakes.append(str(error).replace("settings", where, 1))
+                    if f'no rule "{rule}"' in str(error):
+                        break
+    return table
+
+
+def _nodes(table: Any, where: str, mistakes: list[str]) -> tuple[NodeSettings, ...]:
+    if not isinstance(table, dict):
+        mistakes.append(f'{where}: nodes wants tables by name, such as [nodes."gpu-*"]')
+        return ()
+    found = []
+    for pattern, values in table.items():
+        place = f'{where}: nodes."{pattern}"'
+        if not isinstance(values, dict):
+            mistakes.append(f"{place} wants a table")
+            continue
+        for name in sorted(values.keys() - {"expected_gpus", "workloads"}):
+            mistakes.append(f"{place} has no option {name!r}; it has: expected_gpus, workloads")
+        gpus, workloads = values.get("expected_gpus"), values.get("workloads")
+        if gpus is not None and (
+            not isinstance(gpus, int) or isinstance(gpus, bool) or not 0 <= gpus <= 1024
+        ):
+            mistakes.append(f"{place}.expected_gpus wants a number of GPUs; got {gpus!r}")
+            gpus = None
+        if workloads is not None and not (
+            isinstance(workloads, list) and all(isinstance(entry, str) for entry in workloads)
+        ):
+            mistakes.append(f"{place}.workloads wants a list of texts; got {workloads!r}")
+            workloads = None
+        found.append(NodeSettings(pattern, gpus, tuple(workloads) if workloads is not None else None))
+    return tuple(found)
+
+
+def _engines(entries: Any, where: str, mistakes: list[str]) -> tuple[EngineSettings, ...]:
+    if not isinstance(entries, list):
+        mistakes.append(f"{where}: engines wants a list of tables, [[engines]]")
+        return ()
+    found = []
+    for i, entry in enumerate(entries):
+        place = f"{where}: engines[{i}]"
+        if not isinstance(entry, dict):
+            mistakes.append(f"{place} wants a table")
+            continue
+        for name in sorted(entry.keys() - {"engine", "address", "name"}):
+            mistakes.append(f"{place} has no option {name!r}; it has: engine, address, name")
+        try:
+            found.append(
+                EngineSettings(
+                    text(entry.get("engine")), address(entry.get("address")), entry.get("name") or None
+                )
+            )
+        except ValueError as error:
+            mistakes.append(f"{place}: engine and address are needed ({error})")
+    return tuple(found)

@@ -1,0 +1,29 @@
+# The server, the bot and the agent in one small image without CUDA: the agent finds libnvidia-ml.so.1
+# where the container runtime mounts the host's driver.
+#   server  docker run -p 8000:8000 -v gpudiag:/data gpudiag serve --host 0.0.0.0
+#   agent   docker run --gpus all --pid host -v /dev/kmsg:/dev/kmsg:ro --user 0 gpudiag agent --api URL
+FROM python:3.13-slim AS build
+WORKDIR /src
+COPY requirements.lock pyproject.toml README.md ./
+RUN python -m venv /opt/gpudiag && /opt/gpudiag/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+COPY gpudiag gpudiag
+COPY api api
+COPY bot bot
+RUN /opt/gpudiag/bin/pip install --no-cache-dir --no-deps . \
+    && /opt/gpudiag/bin/pip uninstall -y pip \
+    && find /opt/gpudiag -name '*.pyc' -delete
+
+FROM python:3.13-slim
+RUN useradd --system --uid 10001 --create-home --home-dir /data gpudiag
+COPY --from=build /opt/gpudiag /opt/gpudiag
+ENV PATH=/opt/gpudiag/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    XDG_DATA_HOME=/data \
+    NVIDIA_VISIBLE_DEVICES=all \
+    NVIDIA_DRIVER_CAPABILITIES=utility
+USER gpudiag
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=30s --timeout=3s CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/healthz', timeout=2)"]
+ENTRYPOINT ["gpudiag"]
+CMD ["serve"]

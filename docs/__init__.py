@@ -1,0 +1,1 @@
+"""Guides, decisions and the generated rule reference."""

@@ -218,6 +218,30 @@ class GpuReading(Struct):
     numa_node: int | None = None
     display_active: bool | None = None
 
+    @property
+    def nvlinks_active(self) -> int | None:
+        """How many of its NVLinks are up; None where no link says."""
+        known = [link.active for link in self.nvlinks or () if link.active is not None]
+        return sum(known) if known else None
+
+    @property
+    def nvlink_crc_errors(self) -> int | None:
+        """Total over all links, as the two below."""
+        return self._of_links("crc_errors")
+
+    @property
+    def nvlink_replay_errors(self) -> int | None:
+        return self._of_links("replay_errors")
+
+    @property
+    def nvlink_recovery_errors(self) -> int | None:
+        return self._of_links("recovery_errors")
+
+    def _of_links(self, name: str) -> int | None:
+        known = [getattr(link, name) for link in self.nvlinks or ()]
+        values = [value for value in known if value is not None]
+        return sum(values) if values else None
+
 
 CLOCKS_EVENT = {
     "gpu_idle": 0x1,

@@ -18,7 +18,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gpudiag.model import CLOCKS_EVENT, EngineReading, GpuReading, KernelEvent, ProcessReading, Snapshot
+from gpudiag.model import (
+    CLOCKS_EVENT,
+    EngineReading,
+    GpuReading,
+    HostReading,
+    KernelEvent,
+    ProcessReading,
+    Snapshot,
+)
 from gpudiag.workloads import Workload, workload_of
 
 W2, W5, W15, W30 = 120.0, 300.0, 900.0, 1800.0
@@ -30,6 +38,7 @@ FEWEST = 10  # samples
 QUIET_PERCENT = 1.0
 SPINNING_PERCENT = 95.0
 EVENTS_KEPT = 200
+DEPARTED_KEPT = 32
 
 
 class NotMeasured(Exception):
@@ -260,7 +269,14 @@ GPU_SLOW = (
     "temperature_margin_celsius",
     "temperature_memory_celsius",
     "nvlink_bytes_per_second",
+    "nvlinks_active",
 )
+GPU_USUAL = (  # what later samples are compared with: only rows in which the GPU worked, or was quiet
+    "busy_sm_clock_megahertz",
+    "busy_power_watts",
+    "idle_power_watts",
+)
+BUSY_PERCENT = 80.0
 GPU_RISES = (  # fast counters: their increase since the snapshot before
     "throttle_power_nanoseconds",
     "throttle_hw_thermal_nanoseconds",
@@ -268,8 +284,8 @@ GPU_RISES = (  # fast counters: their increase since the snapshot before
     "throttle_power_brake_nanoseconds",
 )
 GPU_SHARES = ("quiet", "spinning", *CLOCKS_EVENT)  # share of the samples for which it holds
-GPU_KEPT = (*GPU_GAUGES[:5], "quiet", "spinning")
-GPU_COLUMNS = Columns(GPU_GAUGES, (*GPU_SLOW, *GPU_RISES, *GPU_SHARES), GPU_KEPT)
+GPU_KEPT = (*GPU_GAUGES[:5], "quiet", "spinning", "nvlinks_active", *GPU_USUAL)
+GPU_COLUMNS = Columns(GPU_GAUGES, (*GPU_SLOW, *GPU_USUAL, *GPU_RISES, *GPU_SHARES), GPU_KEPT)
 
 GPU_COUNTERS = (  # slow counters: the moments at which they rose
     "ecc_corrected_volatile",
@@ -280,6 +296,9 @@ GPU_COUNTERS = (  # slow counters: the moments at which they rose
     "pcie_replay_count",
     "pcie_fatal_errors",
     "pcie_nonfatal_errors",
+    "nvlink_crc_errors",
+    "nvlink_replay_errors",
+    "nvlink_recovery_errors",
 )
 
 ENGINE_RISES = (
@@ -324,6 +343,7 @@ HOST_COLUMNS = Columns(
         "swap_in_pages_per_second",
         "disk_busy_ratio",
         "memory_available_bytes",
+        "nvml_failed",
         "nvml_sweep_seconds",
     ),
     ("cpu_percent", "nvml_sweep_seconds"),
@@ -369,6 +389,7 @@ def _gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
     for name in GPU_SLOW:
         value = getattr(gpu, name)
         cells.append(NAN if value is None else value)
+    cells += _usual(cells)
     for name in GPU_RISES:
         cells.append(_rise(getattr(gpu, name), getattr(before, name, None)))
     low, high = cells[1], cells[2]
@@ -382,6 +403,17 @@ def _gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
         cells.append(_share(series, SPINNING_PERCENT, math.inf, latest))
     cells += _event_row(samples.clocks_event_reasons if samples else None, gpu.clocks_event_reasons)
     return array("f", cells)
+
+
+def _usual(cells: list[float]) -> tuple[float, float, float]:
+    """Clock and power of a busy row, power of a quiet one; NaN for the others."""
+    clock, watts = cells[3 * _CLOCK], cells[3 * _POWER]
+    if cells[0] >= BUSY_PERCENT:
+        return clock, watts, NAN
+    return (NAN, NAN, watts) if cells[2] <= QUIET_PERCENT else (NAN, NAN, NAN)
+
+
+_CLOCK, _POWER = GPU_GAUGES.index("sm_clock_megahertz"), GPU_GAUGES.index("power_watts")
 
 
 def _event_row(samples: list[int | None] | None, latest: int | None) -> Iterable[float]:
@@ -507,22 +539,12 @@ class GpuWindow(Subject):
     @property
     def processes(self) -> list[ProcessWindow]:
         """Processes that use this GPU or hold it open, the largest first."""
-        index = self.index
-        found = [process for process in self.node.processes.values() if process.is_on(index)]
-        return sorted(found, key=lambda process: -(process.memory_on(index) or 0))
+        return self.node.users_of(self.index)[0]
 
     @property
     def engines(self) -> list[EngineWindow]:
         """Inference engines whose processes are on this GPU."""
-        index = self.index
-        pids = {p.reading.pid for p in self.processes}
-        return [
-            engine
-            for engine in self.node.engines.values()
-            if (engine.reading.gpus is not None and index in engine.reading.gpus)
-            or (engine.reading.pid in pids)
-            or pids.intersection(engine.reading.worker_pids or ())
-        ]
+        return self.node.users_of(self.index)[1]
 
     @property
     def workloads(self) -> list[Workload]:
@@ -619,6 +641,25 @@ class HostWindow(Subject):
     def __init__(self) -> None:
         super().__init__(Track(HOST_COLUMNS))
         self.node: Window | None = None
+        self._ports: dict[str, int] = {}
+        self._downs: dict[str, list[tuple[float, int]]] = {}
+
+    def add_ports(self, at: float, host: HostReading | None) -> None:
+        """Take note of links that went down since the snapshot before."""
+        for port in (host.ports if host else None) or ():
+            if port.link_downed_total is None:
+                continue
+            before = self._ports.get(port.name)
+            self._ports[port.name] = port.link_downed_total
+            if before is not None and port.link_downed_total > before:
+                downs = self._downs.setdefault(port.name, [])
+                downs.append((at, port.link_downed_total - before))
+                del downs[:-20]
+
+    def link_downs(self, port: str, span: float) -> int:
+        """How often a network port's link went down within the last `span` seconds."""
+        since = (self.node.time if self.node else 0.0) - span
+        return sum(count for at, count in self._downs.get(port, ()) if at > since)
 
     def now(self, name: str) -> Any:
         snapshot = self.node.latest if self.node else None
@@ -646,6 +687,8 @@ class Window:
         self.gpus: dict[str, GpuWindow] = {}
         self.processes: dict[tuple[int, float], ProcessWindow] = {}
         self.engines: dict[str, EngineWindow] = {}
+        self.departed: deque[ProcessWindow] = deque(maxlen=DEPARTED_KEPT)  # had a GPU and ended
+        self._users: dict[int, tuple[list[ProcessWindow], list[EngineWindow]]] = {}
         self.host = HostWindow()
         self.host.node = self
         self.events: deque[KernelEvent] = deque(maxlen=EVENTS_KEPT)
@@ -673,6 +716,7 @@ class Window:
         self.started = self.started or at - seconds
         self.snapshots += 1
         self._gaps = {(gap.subject, gap.metric): gap.reason for gap in snapshot.gaps}
+        self._users = {}
         self._add_gpus(snapshot, at, seconds, rebooted)
         self._add_processes(snapshot, at, seconds)
         self._add_engines(snapshot, at, seconds)
@@ -725,6 +769,7 @@ class Window:
             if process is None:
                 process = self.processes[key] = ProcessWindow(reading)
             process.add(at, seconds, reading)
+        self.departed.extend(p for p in self.processes.values() if p.last_seen != at and p.reading.gpus)
         self.processes = {k: p for k, p in self.processes.items() if p.last_seen == at}
 
     def _add_engines(self, snapshot: Snapshot, at: float, seconds: float) -> None:
@@ -737,8 +782,8 @@ class Window:
 
     def _add_host(self, snapshot: Snapshot, at: float, seconds: float) -> None:
         host, nvml = snapshot.host, snapshot.nvml
-        row = [getattr(host, name, None) for name in HOST_COLUMNS.values[:-1]]
-        row.append(nvml.sweep_seconds if nvml else None)
+        row = [getattr(host, name, None) for name in HOST_COLUMNS.values[:-2]]
+        row += (float(nvml.error is not None), nvml.sweep_seconds) if nvml else (None, None)
         self.host.track.append(at, seconds, array("f", [NAN if v is None else v for v in row]))
 
     def _add_event(self, event: KernelEvent, at: float) -> None:
@@ -757,6 +802,23 @@ class Window:
             if gpu.reading.bus_id and bus_key(gpu.reading.bus_id) == wanted:
                 return gpu.index
         return None
+
+    def users_of(self, gpu: int) -> tuple[list[ProcessWindow], list[EngineWindow]]:
+        """Processes (the largest first) and engines on one GPU; found once a snapshot."""
+        found = self._users.get(gpu)
+        if found is None:
+            processes = [process for process in self.processes.values() if process.is_on(gpu)]
+            processes.sort(key=lambda process: -(process.memory_on(gpu) or 0))
+            pids = {process.reading.pid for process in processes}
+            engines = [
+                engine
+                for engine in self.engines.values()
+                if gpu in (engine.reading.gpus or ())
+                or engine.reading.pid in pids
+                or pids.intersection(engine.reading.worker_pids or ())
+            ]
+            found = self._users[gpu] = processes, engines
+        return found
 
     def gpus_in_order(self) -> list[GpuWindow]:
         return sorted(self.gpus.values(), key=lambda gpu: gpu.index)

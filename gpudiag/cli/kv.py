@@ -1,0 +1,184 @@
+"""`gpudiag kv MODEL [TOKENS] [xREQUESTS]`: the KV cache and memory calculator.
+
+MODEL is a catalogue name, a Hugging Face id, a path or URL of a config.json, or `-` for standard input.
+A cold start counts here: what only some answers need is imported where it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from gpudiag.kv.question import Question
+
+SUMMARY = "How much memory a model's KV cache takes, and what fits on a GPU."
+
+OPTIONS = {
+    "kv-dtype": "auto, bf16, f16, fp8, int8, q8_0 …, or keys/values: q8_0/f16",
+    "weights-dtype": "auto, bf16, fp8, int8, int4, nvfp4, mxfp4, q4_k_m …",
+    "tp": "tensor parallel GPUs",
+    "pp": "pipeline stages",
+    "dp": "data parallel replicas",
+    "gpu": "a name (H100, rtx-4090) or the GiB that nvidia-smi shows",
+    "gpus": "how many of them",
+    "engine": "vllm, sglang, tensorrt-llm, tgi, lmdeploy, llama.cpp, ollama",
+    "engine-version": "its version, such as 0.19.0",
+    "gpu-memory-utilization": "the engine's share of the GPU, such as 0.9",
+    "max-model-len": "the longest sequence the engine accepts",
+    "max-num-seqs": "the most sequences it runs at the same time",
+    "max-num-batched-tokens": "tokens per step",
+    "block-size": "tokens per block or page",
+    "num-speculative-tokens": "draft tokens of the model's own MTP layer",
+    "kv-cache-memory-bytes": "the pool per GPU, given instead of derived",
+}
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "model", metavar="MODEL", help="name, Hugging Face id, path or URL of a config.json, or -"
+    )
+    parser.add_argument("sizes", metavar="TOKENS xREQUESTS", nargs="*", help="such as 8192 x32")
+    for name, words in OPTIONS.items():
+        parser.add_argument(f"--{name}", metavar="X", help=words)
+    parser.add_argument("--lang", choices=("en", "ko"), default=None, help="language of the text")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run(options: Namespace) -> int:
+    """Print the answer; exit code 0 also when it does not fit, for the answer was given."""
+    from gpudiag.kv.answer import calculate
+
+    language = options.lang or _language()
+    answer = calculate(question(options))
+    if options.json:
+        import json
+
+        print(json.dumps(answer.as_json(language), indent=2, ensure_ascii=False))
+    else:
+        from gpudiag.kv.words import render
+
+        print(render(answer, language, width=_width()), end="")
+    return 0
+
+
+def question(options: Namespace) -> Question:
+    """The question that the command line asks, with the config read from where MODEL points."""
+    from gpudiag.kv.question import Question
+
+    given: dict[str, Any] = {name: getattr(options, name.replace("-", "_")) for name in OPTIONS}
+    given |= _sizes(options.sizes)
+    config, checkpoint = _config(options.model)
+    given["model"] = None if options.model == "-" else options.model
+    return Question.from_mapping(given, config=config, checkpoint_bytes=checkpoint)
+
+
+def _sizes(words: list[str]) -> dict[str, str]:
+    """`8192 x32`: what begins with x is the number of requests."""
+    from gpudiag.kv.errors import KvError
+
+    found: dict[str, str] = {}
+    for word in words:
+        name = "requests" if word[:1].lower() in ("x", "×") else "tokens"
+        if name in found:
+            raise KvError(
+                f"{name}: given twice, {found[name]} and {word}; write it as: gpudiag kv MODEL 8192 x32"
+            )
+        found[name] = word.lstrip("x×X") if name == "requests" else word
+    return found
+
+
+def _config(model: str) -> tuple[Any, int | None]:
+    """(config.json, bytes of the checkpoint) for a path, URL or hub id; (None, None) for the catalogue."""
+    if model == "-":
+        return _parsed(sys.stdin.read(), "standard input"), None
+    if model.startswith(("http://", "https://")):
+        return _parsed(_fetched(model), model), None
+    if os.path.isdir(model):
+        return _from_folder(model)
+    if os.path.isfile(model) or model.endswith(".json"):
+        return _parsed(_read(model), model), None
+    return _from_hub(model)
+
+
+def _from_hub(model: str) -> tuple[Any, int | None]:
+    from gpudiag.kv.catalogue import find_model
+    from gpudiag.kv.errors import UnknownModel
+
+    try:
+        find_model(model)
+        return None, None
+    except UnknownModel:
+        if model.count("/") != 1:
+            raise
+    from gpudiag.hub import read_model
+
+    found = read_model(model)
+    return found.config, found.weights_bytes
+
+
+def _from_folder(folder: str) -> tuple[Any, int | None]:
+    """A local checkpoint: its config and, from the index, what its weights take."""
+    path = os.path.join(folder, "config.json")
+    config = _parsed(_read(path), path)
+    index = os.path.join(folder, "model.safetensors.index.json")
+    if not os.path.isfile(index):
+        return config, None
+    total = _parsed(_read(index), index).get("metadata", {}).get("total_size")
+    return config, int(total) if isinstance(total, (int, float)) else None
+
+
+def _read(path: str) -> str:
+    from gpudiag.kv.errors import KvError
+
+    try:
+        with open(path, encoding="utf-8") as handle:
+            return handle.read(64 << 20)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not a text file"
+        raise KvError(f"config: cannot read {path} ({why}); give the path of a config.json") from None
+
+
+def _fetched(url: str) -> str:
+    """The page at a URL; a link to a file view on the hub is turned into the file itself."""
+    import requests
+
+    from gpudiag.kv.errors import KvError
+
+    address = url.replace("/blob/", "/resolve/") if "huggingface.co/" in url else url
+    address = address.replace("github.com/", "raw.githubusercontent.com/").replace("/blob/", "/")
+    try:
+        reply = requests.get(address, timeout=10)
+        reply.raise_for_status()
+    except requests.RequestException as error:
+        raise KvError(
+            f"config: cannot fetch {url} ({type(error).__name__}); download it and give its path"
+        ) from None
+    return reply.text
+
+
+def _parsed(text: str, place: str) -> Any:
+    import json
+
+    from gpudiag.kv.errors import KvError
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise KvError(f"config: {place} is not JSON; give a model's config.json") from None
+
+
+def _language() -> str:
+    named = os.environ.get("GPUDIAG_LANG") or os.environ.get("LC_ALL") or os.environ.get("LANG") or ""
+    return "ko" if named.lower().startswith("ko") else "en"
+
+
+def _width() -> int:
+    """Columns of the terminal, at most 100; 80 when it is not one."""
+    try:
+        return min(100, os.get_terminal_size().columns)
+    except OSError:
+        return 80

@@ -1,0 +1,88 @@
+"""llama.cpp: cells for the whole context are allocated when the model loads, filled or not."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gpudiag.kv.cache import Stage, Storage, rate, state_bytes, window_of
+from gpudiag.kv.engines.base import GIB, Budget, Engine
+from gpudiag.kv.note import Note, note
+
+CELLS = 256  # contexts are rounded up to this many cells
+MICRO_BATCH = 512
+
+
+class LlamaCpp(Engine):
+    """`tokens` is one slot's share; `requests` slots share tokens × requests cells."""
+
+    name = "llama.cpp"
+    state_float32 = True
+
+    @cached_property
+    def storage(self) -> Storage:
+        return Storage(
+            dtype=self.setup.dtype,
+            tp=self.setup.tp,
+            state_float32=True,
+            speculative=self.setup.speculative,
+            window_float16=self.setup.dtype.key.denominator == 32,
+        )
+
+    @property
+    def copies(self) -> int:
+        """States kept per sequence: one, and one to roll back to per draft token."""
+        return 1 + self.setup.speculative
+
+    def units(self, tokens: int) -> int:
+        return self._growing(self.stage(tokens), tokens) + self.fixed_bytes(tokens)
+
+    def fixed_bytes(self, tokens: int) -> int:
+        stage = self.stage(tokens)
+        states = sum(count * state_bytes(part, self.storage) for part, count in stage.parts)
+        windows = sum(
+            count * rate(part, self.storage) * self._window_cells(window, tokens)
+            for part, count in stage.parts
+            if (window := window_of(part)) is not None and tokens > window
+        )
+        return states * self.copies + windows
+
+    def _growing(self, stage: Stage, tokens: int) -> int:
+        cells = _padded(tokens)
+        return sum(
+            count * rate(part, self.storage) * cells
+            for part, count in stage.parts
+            if (window := window_of(part)) is None or tokens <= window
+        )
+
+    def _window_cells(self, window: int, tokens: int) -> int:
+        return _padded(min(_padded(tokens), window + MICRO_BATCH))
+
+    def budget(self) -> Budget:
+        setup = self.setup
+        if setup.gpu_bytes is None:
+            return Budget(pool_bytes=setup.pool_bytes)
+        compute = self._compute_buffer()
+        pool = setup.pool_bytes
+        if pool is None and setup.weights_bytes is not None:
+            pool = setup.gpu_bytes - setup.weights_bytes - compute - GIB // 2
+        limits = (GIB // 8, 8 * GIB)
+        return Budget(setup.gpu_bytes, compute, limits, GIB // 2, None, pool, notes=(note("llama-room"),))
+
+    def _compute_buffer(self) -> int:
+        """Logits of a micro batch in f32 and a few hidden states."""
+        return MICRO_BATCH * (self.shape.vocabulary * 4 + 16 * self.shape.hidden * 4)
+
+    def notes(self, tokens: int) -> list[Note]:
+        found = [note("llama-cells", cells=_padded(tokens), step=CELLS)]
+        parts = [part for part, _ in self.stage(tokens).parts]
+        if any(window_of(part) for part in parts):
+            found.append(note("llama-window", batch=MICRO_BATCH))
+            if self.storage.window_float16:
+                found.append(note("llama-window-f16"))
+        if self.setup.speculative:
+            found.append(note("llama-copies", copies=self.copies))
+        return found
+
+
+def _padded(cells: int) -> int:
+    return -(-cells // CELLS) * CELLS

@@ -1,0 +1,114 @@
+"""SGLang: a token pool, a second one for window layers, and slots for recurrent states.
+
+Read from the 0.5.23 wheel (`mem_cache/kv_cache_configurator.py`, `model_executor/pool_configurator.py`,
+`arg_groups/memory_hook.py`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from gpudiag.kv.cache import rate, state_bytes, window_of
+from gpudiag.kv.engines.base import GIB, Budget, Engine
+from gpudiag.kv.note import Note, note
+
+# Architectures whose window layers get a pool of their own; all others keep full length there.
+TWO_POOLS = ("Llama4", "GptOss", "MiMoV2", "Step3p", "Gemma4")
+WINDOW_SHARE = 0.8  # swa_full_tokens_ratio
+STATE_TO_TOKENS = 0.9  # mamba_full_memory_ratio
+STATES_PER_REQUEST = 3  # running, and what the radix cache keeps
+
+
+class Sglang(Engine):
+    name = "sglang"
+    unit = "token"
+
+    @property
+    def two_pools(self) -> bool:
+        return any(name.startswith(TWO_POOLS) for name in self.shape.architectures)
+
+    @property
+    def page(self) -> int:
+        return self.setup.block_size or 1
+
+    def cell(self) -> tuple[int, int]:
+        """(bytes per token of full layers, of window layers) on the fullest stage."""
+        stage = self.stage(2**20)
+        full = sum(n * rate(part, self.storage) for part, n in stage.parts if window_of(part) is None)
+        window = sum(n * rate(part, self.storage) for part, n in stage.parts if window_of(part) is not None)
+        return full, window
+
+    def states(self) -> int:
+        return sum(count * state_bytes(part, self.storage) for part, count in self.stage(1).parts)
+
+    def bytes_per_token(self, tokens: int) -> int:
+        full, window = self.cell()
+        if not window:
+            return full
+        return full + (round(window * WINDOW_SHARE) if self.two_pools else window)
+
+    def fixed_bytes(self, tokens: int) -> int:
+        return self.states()
+
+    def units(self, tokens: int) -> int:
+        return self._aligned(tokens) * self.bytes_per_token(tokens) + self.states()
+
+    def _aligned(self, tokens: int) -> int:
+        return -(-tokens // self.page) * self.page
+
+    def pool_tokens(self, pool: int, length: int) -> int | None:
+        per_token = self.bytes_per_token(length)
+        if not per_token:
+            return None
+        return max(0, pool) // per_token // self.page * self.page
+
+    def concurrency(self, pool: int, length: int) -> float:
+        tokens = self.pool_tokens(pool, length)
+        return math.inf if tokens is None else tokens / self._aligned(length)
+
+    def largest_batch(self, budget: Budget, tokens: int) -> int | None:
+        if budget.pool_bytes is None:
+            return None
+        held = self.pool_tokens(budget.pool_bytes, tokens)
+        by_tokens = None if held is None else held // self._aligned(tokens)
+        states = self.states()
+        if not states or budget.state_pool_bytes is None:
+            return by_tokens
+        by_states = max(0, budget.state_pool_bytes) // (states * STATES_PER_REQUEST)
+        return by_states if by_tokens is None else min(by_tokens, by_states)
+
+    def budget(self) -> Budget:
+        setup = self.setup
+        if setup.gpu_bytes is None or setup.weights_bytes is None:
+            return Budget(pool_bytes=setup.pool_bytes)
+        share = setup.gpu_memory_utilization or self._static_fraction(setup.gpu_bytes)
+        requested = math.ceil(setup.gpu_bytes * share)
+        room = requested - setup.weights_bytes
+        state_pool = None
+        if self.states():
+            state_pool = int(room * STATE_TO_TOKENS / (1 + STATE_TO_TOKENS))
+        pool = setup.pool_bytes
+        if pool is None:
+            pool = room - (state_pool or 0)
+        rest = setup.gpu_bytes - requested
+        said = note("sglang-fraction", share=share, rest=rest / GIB)
+        return Budget(requested, rest, None, None, None, pool, state_pool, notes=(said,))
+
+    def _static_fraction(self, total: int) -> float:
+        """SGLang's automatic mem_fraction_static, from its reserve in MiB."""
+        mib = total / 2**20
+        prefill = 2048 if mib < 35 * 1024 else 4096 if mib < 60 * 1024 else 8192
+        batch = 160 if mib < 60 * 1024 else 256 if mib < 90 * 1024 else 512
+        reserve = 512 + 1.5 * prefill + self.setup.tp * self.setup.pp / 8 * 1024 + 2 * batch
+        return round((mib - reserve) / mib, 3)
+
+    def notes(self, tokens: int) -> list[Note]:
+        _, window = self.cell()
+        found = []
+        if window:
+            found.append(
+                note("sglang-two-pools", share=WINDOW_SHARE) if self.two_pools else note("sglang-full")
+            )
+        if self.states():
+            found.append(note("sglang-states", slots=STATES_PER_REQUEST))
+        return found

@@ -1,0 +1,271 @@
+"""vLLM: layers of one kind form groups, all groups draw blocks of one size from one pool.
+
+Read from the released wheels 0.19 and 0.33 (`v1/core/kv_cache_planning.py`, `v1/kv_cache_interface.py`,
+`platforms/interface.py`, `v1/worker/gpu_worker.py`) and compared with start logs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpudiag.kv.cache import V4_ROW, fullest, partition, rate, state_bytes
+from gpudiag.kv.engines.base import GIB, Budget, Engine
+from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
+from gpudiag.kv.note import Note, note
+
+BLOCK = 16
+LATENT_BLOCK = 64
+TWO_BATCHES_SINCE = (0, 23)  # about: batches in flight doubled with async scheduling
+GRAPHS_BEFORE_POOL_SINCE = (0, 21)
+UTILIZATION_092_SINCE = (0, 30)
+BIG_GPU = 70 * GIB
+LARGE_GPU = 160 * GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Layers that share a block table. `tokens` per block; `window` limits, `state` is constant."""
+
+    tokens: int
+    window: int | None = None
+    chunked: bool = False
+    state: bool = False
+    positions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the cache is cut: bytes of one block over all layers of a group, and the groups."""
+
+    block_bytes: int
+    groups: tuple[Group, ...]
+    constant_bytes: int = 0
+
+
+class Vllm(Engine):
+    name = "vllm"
+    unit = "block"
+
+    @property
+    def default_utilization(self) -> float:  # type: ignore[override]
+        version = self.setup.version
+        return 0.92 if version is None or version >= UTILIZATION_092_SINCE else 0.9
+
+    # Allocation
+
+    @cached_property
+    def plan(self) -> Plan:
+        layers = self._layers()
+        kinds = {_kind(part) for part, _ in layers}
+        if len(kinds) <= 1 or kinds == {("full",)}:
+            return self._uniform(layers)
+        return self._grouped(layers)
+
+    def _layers(self) -> list[tuple[Part, int]]:
+        """All parts with the layer they sit on; draft layers count as the last ones."""
+        found = [(part, index) for index, parts in enumerate(self.shape.layers) for part in parts]
+        if self.setup.speculative:
+            found += [(part, len(self.shape.layers) - 1) for part in self.shape.draft]
+        return found
+
+    def _uniform(self, layers: list[tuple[Part, int]]) -> Plan:
+        """One group holds every layer; a block is the sum of their pages, whatever their widths."""
+        part = layers[0][0]
+        if isinstance(part, State):
+            stage = fullest(self.stages, self.storage, 1)
+            return Plan(stage.fixed_bytes(self.storage, 1), (Group(1, state=True),))
+        size = self._block_size(layers)
+        stage = fullest(self.stages, self.storage, size)
+        per_token = sum(count * rate(one, self.storage) for one, count in stage.parts)
+        rows = sum(count for one, count in stage.parts if isinstance(one, CompressedLatent))
+        window = part.window - 1 if isinstance(part, CompressedLatent) else 0
+        constant = rows * V4_ROW * (window + self.in_flight)
+        return Plan(per_token * size, (self._group(part, size),), constant)
+
+    def _grouped(self, layers: list[tuple[Part, int]]) -> Plan:
+        """Groups of equally many layers and equal pages, so that any group can take any block."""
+        by_spec: dict[object, list[int]] = {}
+        parts: dict[object, Part] = {}
+        for part, index in layers:
+            spec = self._spec(part)
+            by_spec.setdefault(spec, []).append(index)
+            parts.setdefault(spec, part)
+        base, page = self._pages(list(parts.values()))
+        counts = [len(indices) for indices in by_spec.values()]
+        size = max(counts) if max(counts) < 1.5 * min(counts) else min(counts)
+        groups: list[Group] = []
+        members: list[list[int]] = []
+        for spec, indices in by_spec.items():
+            number = -(-len(indices) // size)
+            tokens = self._tokens_per_page(parts[spec], page, base)
+            groups += [self._group(parts[spec], tokens)] * number
+            members += [indices[first::number] for first in range(number)]
+        return Plan(self._most_on_a_stage(members) * page, tuple(groups))
+
+    def _spec(self, part: Part) -> object:
+        """What makes two layers interchangeable to the planner: kind, window and page."""
+        return (_kind(part), rate(part, self.storage), state_bytes(part, self.storage))
+
+    def _pages(self, parts: list[Part]) -> tuple[int, int]:
+        """(tokens per attention block, bytes of a page). A state page is padded to an attention page."""
+        rates = [rate(part, self.storage) for part in parts if not isinstance(part, (State, CrossAttention))]
+        states = [state_bytes(part, self.storage) for part in parts if isinstance(part, State)]
+        asked = self.setup.block_size or BLOCK
+        if not states:
+            return asked, max(rates) * asked if rates else asked
+        if not rates:
+            return asked, max(states)
+        unit = 128 if any(isinstance(part, Latent) for part in parts) else 16
+        needed = unit * -(-max(states) // (unit * max(rates)))
+        tokens = max(asked, needed)
+        return tokens, tokens * max(rates)
+
+    def _tokens_per_page(self, part: Part, page: int, base: int) -> int:
+        """A narrower layer packs more tokens into the common page."""
+        if isinstance(part, (State, CrossAttention)):
+            return base
+        return max(base, page // rate(part, self.storage) // base * base)
+
+    def _group(self, part: Part, tokens: int) -> Group:
+        if isinstance(part, State):
+            return Group(tokens, state=True)
+        if isinstance(part, CrossAttention):
+            return Group(tokens, positions=part.positions)
+        if isinstance(part, Attention) and part.window is not None:
+            return Group(tokens, window=part.window, chunked=part.chunked)
+        return Group(tokens)
+
+    def _most_on_a_stage(self, members: list[list[int]]) -> int:
+        """Layers of the largest group on the stage that has most of them."""
+        most, first = 1, 0
+        for size in partition(len(self.shape.layers), self.setup.pp):
+            last = first + size
+            here = [sum(first <= index < last for index in group) for group in members]
+            most, first = max(most, *here), last
+        return most
+
+    def _block_size(self, layers: list[tuple[Part, int]]) -> int:
+        if self.setup.block_size:
+            return self.setup.block_size
+        latent = any(isinstance(part, (Latent, CompressedLatent)) and part.index_dim for part, _ in layers)
+        return LATENT_BLOCK if latent else BLOCK
+
+    @property
+    def in_flight(self) -> int:
+        """Tokens of a window layer that may be scheduled but not yet freed."""
+        version = self.setup.version
+        batches = 2 if version is not None and version >= TWO_BATCHES_SINCE else 1
+        return self.batched_tokens * batches
+
+    @property
+    def batched_tokens(self) -> int:
+        if self.setup.max_num_batched_tokens:
+            return self.setup.max_num_batched_tokens
+        gpu = self.setup.gpu_bytes
+        if gpu is not None and gpu >= LARGE_GPU:
+            return 16384
+        return 8192 if gpu is None or gpu >= BIG_GPU else 2048
+
+    @property
+    def sequences(self) -> int:
+        if self.setup.max_num_seqs:
+            return self.setup.max_num_seqs
+        gpu = self.setup.gpu_bytes
+        return 256 if gpu is not None and gpu < BIG_GPU else 1024
+
+    @property
+    def unit_bytes(self) -> int:
+        return self.plan.block_bytes
+
+    def units(self, tokens: int) -> int:
+        constant = -(-self.plan.constant_bytes // self.unit_bytes)
+        return constant + sum(self._blocks(group, tokens) for group in self.plan.groups)
+
+    def _blocks(self, group: Group, tokens: int) -> int:
+        if group.state:
+            # "align" prefix caching, the default: the running state, the one it was copied from, drafts
+            return 2 + self.setup.speculative if len(self.plan.groups) > 1 else 1 + self.setup.speculative
+        if group.positions:
+            return -(-group.positions // group.tokens)
+        if group.window is None:
+            return -(-tokens // group.tokens)
+        if group.chunked:
+            return -(-min(group.window + self.in_flight, tokens) // group.tokens)
+        return -(-min(group.window - 1 + self.in_flight, tokens) // group.tokens) + 1
+
+    def fixed_bytes(self, tokens: int) -> int:
+        """Blocks of states and of the encoder, and of windows once they are full."""
+        blocks = sum(
+            self._blocks(group, tokens)
+            for group in self.plan.groups
+            if group.state or group.positions or (group.window is not None and tokens > group.window)
+        )
+        return blocks * self.unit_bytes + self.plan.constant_bytes
+
+    def pool_blocks(self, pool: int) -> int:
+        return self.pool_units(pool)
+
+    def pool_tokens(self, pool: int, length: int) -> int:
+        """One kind of layer: blocks × block size. Several: what requests of `length` can use."""
+        groups = self.plan.groups
+        if len(groups) == 1 and not groups[0].state and groups[0].window is None:
+            return self.pool_blocks(pool) * groups[0].tokens
+        return int(self.concurrency(pool, length) * length)
+
+    # Budget
+
+    def budget(self) -> Budget:
+        setup = self.setup
+        if setup.gpu_bytes is None:
+            return Budget(pool_bytes=setup.pool_bytes)
+        share = setup.gpu_memory_utilization or self.default_utilization
+        requested = math.ceil(setup.gpu_bytes * share)
+        low, activation, high = self._activation()
+        outside, graphs = self._non_torch(), GIB
+        before = setup.version is None or setup.version >= GRAPHS_BEFORE_POOL_SINCE
+        pool = setup.pool_bytes
+        if pool is None and setup.weights_bytes is not None:
+            pool = requested - setup.weights_bytes - activation - outside - (graphs if before else 0)
+        notes = [note("vllm-ceiling", share=share), note("vllm-activation")]
+        if not before:
+            notes.append(note("vllm-graphs-on-top"))
+        return Budget(requested, activation, (low, high), outside, graphs, pool, notes=tuple(notes))
+
+    def _activation(self) -> tuple[int, int, int]:
+        """Low, likely and high peak: the sampler's dummy logits plus the widest hidden states."""
+        logits = 3.74 * self.sequences * self.shape.vocabulary * 4
+        states = 1.82 * self.batched_tokens * self.shape.hidden * 2
+        experts = 0.5 * GIB if self.setup.experts else 0.0
+        likely = int(logits + states + experts)
+        return max(0, likely - GIB // 8), likely, likely + int(0.7 * GIB)
+
+    def _non_torch(self) -> int:
+        """NCCL and driver context beyond torch, measured on H100 with vLLM 0.19."""
+        if self.setup.pp > 1 and self.setup.tp == 1:
+            return int(0.07 * GIB)
+        by_tp = {1: 0.25, 2: 2.07}
+        return int(by_tp.get(self.setup.tp, 2.17) * GIB)
+
+    def notes(self, tokens: int) -> list[Note]:
+        found = []
+        groups = self.plan.groups
+        if len(groups) > 1:
+            found.append(note("vllm-groups", groups=len(groups), block=self.plan.block_bytes))
+        if any(group.window is not None for group in groups):
+            found.append(note("vllm-in-flight", tokens=self.in_flight))
+        if len(groups) > 1 and any(group.state for group in groups):
+            found.append(note("vllm-state-blocks"))
+        return found
+
+
+def _kind(part: Part) -> tuple[object, ...]:
+    """The planner's type of a layer; layers of one type need no common page size."""
+    if isinstance(part, State):
+        return ("state",)
+    if isinstance(part, CrossAttention):
+        return ("cross",)
+    if isinstance(part, Attention) and part.window is not None:
+        return ("chunked" if part.chunked else "window", part.window)
+    return ("full",)

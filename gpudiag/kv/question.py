@@ -1,0 +1,228 @@
+"""A checked question: every option has its type and range, or there is one clear sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpudiag.kv.dtypes import check_cache_dtype, check_weights_dtype
+from gpudiag.kv.engines import ENGINES
+from gpudiag.kv.errors import KvError
+
+GIB = 2**30
+
+ENGINE_ALIASES = {
+    "trt-llm": "tensorrt-llm",
+    "tensorrt": "tensorrt-llm",
+    "tensorrtllm": "tensorrt-llm",
+    "trtllm": "tensorrt-llm",
+    "llamacpp": "llama.cpp",
+    "llama-cpp": "llama.cpp",
+    "llama_cpp": "llama.cpp",
+    "llama-server": "llama.cpp",
+    "ik_llama.cpp": "llama.cpp",
+    "lmstudio": "llama.cpp",
+    "lm-studio": "llama.cpp",
+    "sgl": "sglang",
+    "text-generation-inference": "tgi",
+    "turbomind": "lmdeploy",
+}
+
+# What the engines call our options.
+NAME_ALIASES = {
+    "tensor_parallel_size": "tp",
+    "tp_size": "tp",
+    "pipeline_parallel_size": "pp",
+    "pp_size": "pp",
+    "data_parallel_size": "dp",
+    "dp_size": "dp",
+    "kv_cache_dtype": "kv_dtype",
+    "cache_type": "kv_dtype",
+    "quantization": "weights_dtype",
+    "dtype": "weights_dtype",
+    "mem_fraction_static": "gpu_memory_utilization",
+    "free_gpu_memory_fraction": "gpu_memory_utilization",
+    "cache_max_entry_count": "gpu_memory_utilization",
+    "cuda_memory_fraction": "gpu_memory_utilization",
+    "page_size": "block_size",
+    "context_length": "max_model_len",
+    "context": "tokens",
+    "batch": "requests",
+    "version": "engine_version",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked. Names and values as the calculator's interface has them; None: not said.
+
+    `config` is a raw config.json; `checkpoint_bytes` the total that a safetensors index states.
+    """
+
+    model: str | None = None
+    config: Any = None
+    tokens: int | None = None
+    requests: int = 1
+    kv_dtype: str = "auto"
+    weights_dtype: str = "auto"
+    tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    gpu: str | float | None = None
+    gpus: int | None = None
+    engine: str | None = None
+    engine_version: str | None = None
+    gpu_memory_utilization: float | None = None
+    max_model_len: int | None = None
+    max_num_seqs: int | None = None
+    max_num_batched_tokens: int | None = None
+    block_size: int | None = None
+    num_speculative_tokens: int = 0
+    kv_cache_memory_bytes: int | None = None
+    checkpoint_bytes: int | None = None
+
+    @classmethod
+    def from_mapping(
+        cls, options: Mapping[str, Any], config: Any = None, checkpoint_bytes: int | None = None
+    ) -> Question:
+        """A question from option names and values, as they come from JSON, a query string or a shell.
+
+        `config` (or the option of that name) is a raw config.json. Options that are None or "" count as not given.
+        Raises KvError that names the option and what it accepts.
+        """
+        values: dict[str, Any] = {}
+        for raw, value in options.items():
+            name = canonical_name(str(raw))
+            if value is None or (isinstance(value, str) and not value.strip() and name != "config"):
+                continue
+            values[name] = CHECKS[name](value, name)
+        if config is not None:
+            values["config"] = config
+        if "config" not in values and "model" not in values:
+            raise KvError(
+                "model: missing; name a model (llama-3-8b, a Hugging Face id) or give its config.json"
+            )
+        return cls(**_divided(values), checkpoint_bytes=checkpoint_bytes)
+
+
+def canonical_name(name: str) -> str:
+    """Our name for an option, whether written with dashes or as an engine writes it."""
+    name = name.strip().lower().replace("-", "_")
+    name = NAME_ALIASES.get(name, name)
+    if name not in CHECKS:
+        raise KvError(f"{name!r:.40} is no option of the calculator; it has: {', '.join(CHECKS)}")
+    return name
+
+
+def _divided(values: dict[str, Any]) -> dict[str, Any]:
+    """`gpus` alone means tensor parallelism over all of them; beside tp and pp, the rest are replicas."""
+    gpus = values.get("gpus")
+    if gpus is None:
+        return values
+    if not any(name in values for name in ("tp", "pp", "dp")):
+        return {**values, "tp": gpus}
+    group = values.get("tp", 1) * values.get("pp", 1)
+    replicas = values.get("dp") or max(1, gpus // group)
+    if group * replicas != gpus:
+        raise KvError(
+            f"gpus: {gpus} GPUs do not divide into tp × pp × dp = {group} × {replicas}; change one of them"
+        )
+    return {**values, "dp": replicas}
+
+
+def whole(most: int, least: int = 1) -> Callable[[Any, str], int]:
+    """A check for whole numbers in a range; understands "8,192", "8_192", "32k" (×1024) and a leading x."""
+
+    def check(value: Any, name: str) -> int:
+        number = _number(value, name)
+        if number != int(number):
+            raise KvError(f"{name}: {value!r:.40} is not a whole number")
+        if not least <= number <= most:
+            raise KvError(f"{name}: {int(number):,} is out of range; it goes from {least:,} to {most:,}")
+        return int(number)
+
+    return check
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = float(value) if isinstance(value, float) else value
+        if isinstance(number, float) and not math.isfinite(number):
+            raise KvError(f"{name}: {value} is not a number to calculate with")
+        return number
+    if isinstance(value, str):
+        text = value.strip().lower().removeprefix("x").replace(",", "").replace("_", "")
+        scale = {"k": 1024, "m": 1024**2}.get(text[-1:], 1)
+        try:
+            number = float(text[:-1] if scale > 1 else text)
+        except ValueError:
+            raise KvError(f"{name}: expected a number, got {value!r:.40}") from None
+        if not math.isfinite(number):
+            raise KvError(f"{name}: {value!r:.40} is not a number to calculate with")
+        return int(number * scale) if number * scale == int(number * scale) else number * scale
+    raise KvError(f"{name}: expected a number, got {str(value)!r:.40}")
+
+
+def _share(value: Any, name: str) -> float:
+    number = _number(value, name)
+    if not 0 < number <= 1:
+        raise KvError(f"{name}: {number:g} is out of range; it is a share of the GPU, above 0 and up to 1")
+    return float(number)
+
+
+def _gpu(value: Any, name: str) -> str | float:
+    """A catalogue name, or GiB as NVML shows them."""
+    text = value.strip() if isinstance(value, str) else value
+    if isinstance(text, str):
+        bare = text.lower().removesuffix("gib").removesuffix("gb").strip()
+        try:
+            text = float(bare)
+        except ValueError:
+            return text
+    number = _number(text, name)
+    if not 0.5 <= number <= 4096:
+        raise KvError(f"gpu: {number:g} GiB is out of range; give the memory of one GPU, 0.5 to 4096 GiB")
+    return float(number)
+
+
+def _engine(value: Any, name: str) -> str:
+    text = str(value).strip().lower()
+    text = ENGINE_ALIASES.get(text, text)
+    if text not in ENGINES:
+        raise KvError(f"engine: unknown {value!r:.40}; known: {', '.join(ENGINES)}")
+    return text
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, (str, int, float)) or isinstance(value, bool):
+        raise KvError(f"{name}: expected text, got {str(value)!r:.40}")
+    text = str(value).strip()
+    if len(text) > 200:
+        raise KvError(f"{name}: {len(text)} characters are too many")
+    return text
+
+
+CHECKS: dict[str, Callable[[Any, str], Any]] = {
+    "model": _text,
+    "config": lambda value, name: value,
+    "tokens": whole(100_000_000),
+    "requests": whole(1_000_000),
+    "kv_dtype": lambda value, name: check_cache_dtype(_text(value, name)),
+    "weights_dtype": lambda value, name: check_weights_dtype(_text(value, name)),
+    "tp": whole(1024),
+    "pp": whole(1024),
+    "dp": whole(4096),
+    "gpu": _gpu,
+    "gpus": whole(65_536),
+    "engine": _engine,
+    "engine_version": _text,
+    "gpu_memory_utilization": _share,
+    "max_model_len": whole(100_000_000),
+    "max_num_seqs": whole(1_000_000),
+    "max_num_batched_tokens": whole(100_000_000),
+    "block_size": whole(65_536),
+    "num_speculative_tokens": whole(64, least=0),
+    "kv_cache_memory_bytes": whole(2**50),
+}

@@ -1,0 +1,146 @@
+"""From a config.json to what memory depends on: per layer, what is kept for a sequence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from gpudiag.kv.config import Config, open_config
+from gpudiag.kv.errors import KvError
+from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
+from gpudiag.kv.note import Note, note
+from gpudiag.kv.traits import heads, patterns
+from gpudiag.kv.traits.kinds import parts_of
+
+Layers = tuple[tuple[Part, ...], ...]
+
+POSITIONS = (
+    "max_position_embeddings",
+    "n_positions",
+    "max_seq_len",
+    "seq_length",
+    "max_sequence_length",
+    "max_target_positions",
+    "max_seq_length",
+    "seq_len",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShape:
+    """One model's geometry. `layers` holds a tuple of parts per layer; `draft` those of its MTP layers.
+
+    `cache_dtype` is what the checkpoint asks for the KV cache ("auto" when nothing).
+    `notes` name facts that are known less well than the rest; an answer repeats them.
+    """
+
+    family: str
+    layers: Layers
+    draft: tuple[Part, ...]
+    hidden: int
+    vocabulary: int
+    max_positions: int | None
+    dtype: str
+    cache_dtype: str
+    architectures: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def parts(self) -> Counter[Part]:
+        """How many layers keep each kind of part."""
+        return Counter(part for layer in self.layers for part in layer)
+
+
+def read_shape(config: Any) -> ModelShape:
+    """The shape that a config.json describes.
+
+    Raises KvError for anything that is not a language model's config, UnknownLayer for a layer type
+    whose memory is not known.
+    """
+    reader = config if isinstance(config, Config) else open_config(config)
+    kinds = patterns.layer_kinds(reader)
+    layers = _read_layers(reader, kinds)
+    return ModelShape(
+        family=reader.family,
+        layers=_drop_shared(reader, layers),
+        draft=_draft_parts(reader, layers),
+        hidden=heads.hidden_size(reader),
+        vocabulary=reader.number("vocab_size", "padded_vocab_size", default=32000),
+        max_positions=max_positions(reader),
+        dtype=_dtype(reader),
+        cache_dtype=_cache_dtype(reader),
+        architectures=reader.architectures,
+        notes=tuple(_notes(reader, layers)),
+    )
+
+
+def _read_layers(config: Config, kinds: list[str]) -> Layers:
+    """Parts per layer; equal ones share one object, so that counting them stays cheap."""
+    seen: dict[Any, tuple[Part, ...]] = {}
+    layers = []
+    for layer, kind in enumerate(kinds):
+        parts = parts_of(kind, config, layer)
+        layers.append(seen.setdefault(parts, parts))
+    if not any(layers):
+        raise KvError("config: no layer keeps anything for a sequence; this is not a generating model")
+    return tuple(layers)
+
+
+def _drop_shared(config: Config, layers: Layers) -> Layers:
+    """Layers that reuse the keys and values of an earlier one keep none (Gemma 3n and 4, HunYuan)."""
+    last = config.text.get("num_kv_shared_layers") or 0
+    if last:
+        return (*layers[: len(layers) - last], *((),) * last)
+    factor = config.text.get("cla_share_factor") or 1
+    if factor > 1 and config.text.get("use_cla", True):
+        return tuple(parts if index % factor == 0 else () for index, parts in enumerate(layers))
+    return layers
+
+
+def _draft_parts(config: Config, layers: Layers) -> tuple[Part, ...]:
+    """The attention of the model's own multi-token-prediction layers, empty when it has none."""
+    named = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
+    count = next((config.text[name] for name in named if config.text.get(name)), 0)
+    growing = [part for parts in layers for part in parts if isinstance(part, (Attention, Latent))]
+    full = [part for part in growing if isinstance(part, Latent) or part.window is None] or growing
+    return tuple(full[-1:] * count)
+
+
+def max_positions(config: Config) -> int | None:
+    """The longest sequence that the model was made for; None when the config does not say."""
+    if config.family in ("cohere", "cohere2") and config.text.get("model_max_length"):
+        return int(config.text["model_max_length"])
+    named = [config.text[name] for name in POSITIONS if isinstance(config.text.get(name), int)]
+    return min(named) if named else None
+
+
+def _dtype(config: Config) -> str:
+    return {"float16": "f16", "half": "f16", "float32": "f32", "float": "f32"}.get(config.dtype, "bf16")
+
+
+def _cache_dtype(config: Config) -> str:
+    """What the checkpoint or the model's code asks for the cache, whatever the weights are."""
+    quantization = config.get("quantization_config", default={})
+    if isinstance(quantization, dict):
+        scheme = quantization.get("kv_cache_scheme") or quantization.get("kv_cache_quant_algo")
+        if isinstance(scheme, dict) and scheme.get("num_bits") == 8:
+            return "fp8" if scheme.get("type", "float") == "float" else "int8"
+        if isinstance(scheme, str) and scheme.upper() in ("FP8", "NVFP4", "INT8"):
+            return scheme.lower()
+    return "fp8" if config.family in ("deepseek_v32", "deepseek_v4") else "auto"
+
+
+def _notes(config: Config, layers: Layers) -> list[Note]:
+    """Facts about this architecture that no measured log confirms yet."""
+    kinds = {type(part) for parts in layers for part in parts}
+    notes = []
+    if CompressedLatent in kinds:
+        notes.append(note("beta-v4"))
+    if any(isinstance(part, Attention) and part.index_dim for parts in layers for part in parts):
+        notes.append(note("beta-index"))
+    if CrossAttention in kinds:
+        notes.append(note("beta-encoder"))
+    states = {part.design for parts in layers for part in parts if isinstance(part, State)}
+    if states & {"lightning", "short convolution"}:
+        notes.append(note("beta-state"))
+    return notes

@@ -1,0 +1,123 @@
+"""Attention heads: how many queries, keys and values, and how wide, under every key families use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudiag.kv.config import Config, positive
+from gpudiag.kv.errors import KvError
+from gpudiag.kv.layers import Attention
+
+LAYERS = (
+    "num_hidden_layers",
+    "n_layer",
+    "n_layers",
+    "num_layers",
+    "decoder_layers",
+    "num_decoder_layers",
+    "num_transformer_layers",
+)
+HIDDEN = ("hidden_size", "n_embd", "n_embed", "d_model", "model_dim")
+QUERY = ("num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_attention_heads")
+# vLLM's order of looking for the number of KV heads.
+KEY_VALUE = (
+    "n_head_kv",
+    "num_kv_heads",
+    "num_key_value_heads",
+    "multi_query_group_num",
+    "num_attention_groups",
+)
+PER_LAYER = ("num_key_value_heads_per_layer", "num_kv_heads_per_layer")
+HEAD_DIM = ("head_dim", "hidden_size_per_head", "attention_head_dim", "kv_channels", "d_kv")
+
+
+def hidden_size(config: Config) -> int:
+    return config.number(*HIDDEN)
+
+
+def query_heads(config: Config, layer: int = 0) -> int:
+    for name in QUERY:
+        value = config.text.get(name)
+        if isinstance(value, list):
+            return positive(_entry(value, layer, name), name)
+        if value is not None:
+            return positive(value, name)
+    raise KvError(f"config: {QUERY[0]} is missing; is this the config.json of a language model?")
+
+
+def kv_heads(config: Config, layer: int) -> int:
+    """KV heads of one layer before sharding; 0 where the layer keeps nothing."""
+    for name in PER_LAYER:
+        value = config.text.get(name)
+        if isinstance(value, list):
+            return _heads_entry(value, layer, name)
+    for place in (config.text, config.text.get("attn_config") or {}):
+        for name in (*KEY_VALUE, "kv_n_heads"):
+            value = place.get(name) if isinstance(place, dict) else None
+            if value is None or _old_falcon_key(config, name):
+                continue
+            if isinstance(value, list):
+                return _heads_entry(value, layer, name)
+            return _checked(config, positive(value, name), name, layer)
+    return 1 if _multi_query(config) else query_heads(config, layer)
+
+
+def head_dim(config: Config, layer: int = 0) -> int:
+    """The explicit head size where the config has one: it is not hidden ÷ heads in Qwen3, Gemma, Nemo …"""
+    for name in HEAD_DIM:
+        value = config.text.get(name)
+        if isinstance(value, list):
+            return positive(_entry(value, layer, name), name)
+        if value is not None and value != 0:
+            return positive(value, name)
+    hidden, heads = hidden_size(config), query_heads(config, layer)
+    if hidden % heads:
+        raise KvError(
+            f"config: hidden size {hidden} does not divide by {heads} attention heads, and no head_dim"
+        )
+    return hidden // heads
+
+
+def value_dim(config: Config, layer: int = 0) -> int:
+    named = config.text.get("v_head_dim")
+    return positive(named, "v_head_dim") if named else head_dim(config, layer)
+
+
+def attention(config: Config, layer: int) -> tuple[Attention, ...]:
+    """A full-attention layer; nothing where the list of heads says 0."""
+    heads = kv_heads(config, layer)
+    if heads == 0:
+        return ()
+    return (Attention(heads, query_heads(config, layer), head_dim(config, layer), value_dim(config, layer)),)
+
+
+def _multi_query(config: Config) -> bool:
+    if config.family in ("falcon", "RefinedWeb", "RefinedWebModel"):
+        return config.flag("multi_query") and not config.flag("new_decoder_architecture")
+    return config.flag("multi_query")
+
+
+def _old_falcon_key(config: Config, name: str) -> bool:
+    """Old Falcon configs carry `num_kv_heads` = all heads although they share one; the flag decides."""
+    family = config.family in ("falcon", "RefinedWeb", "RefinedWebModel")
+    return family and name != "n_head_kv" and not config.flag("new_decoder_architecture")
+
+
+def _checked(config: Config, heads: int, name: str, layer: int) -> int:
+    queries = query_heads(config, layer)
+    if heads > queries or queries % heads:
+        raise KvError(
+            f"config: {queries} attention heads do not divide into {name} = {heads} groups; one of the two is wrong"
+        )
+    return heads
+
+
+def _heads_entry(values: list[Any], layer: int, name: str) -> int:
+    value = _entry(values, layer, name)
+    return 0 if value in (0, None) else positive(value, name)
+
+
+def _entry(values: list[Any], layer: int, name: str) -> Any:
+    if layer >= len(values):
+        raise KvError(f"config: {name} has {len(values)} entries, but there is a layer {layer}")
+    return values[layer]

@@ -1,0 +1,126 @@
+"""What a layer of each kind keeps: the table from kind names to parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gpudiag.kv.config import Config, positive
+from gpudiag.kv.errors import KvError, UnknownLayer
+from gpudiag.kv.layers import Attention, Part
+from gpudiag.kv.traits import encoder, heads, latent, patterns, recurrent
+
+Parts = tuple[Part, ...]
+
+
+def parts_of(kind: str, config: Config, layer: int) -> Parts:
+    """What layer number `layer`, of this kind, keeps. Raises UnknownLayer that names the kind."""
+    reader = KINDS.get(kind)
+    if reader is None:
+        known = ", ".join(sorted(name for name in KINDS if " " not in name))
+        raise UnknownLayer(f"config: layer {layer} is of the unknown type {kind!r:.60}; known: {known}")
+    return reader(config, layer)
+
+
+def full(config: Config, layer: int) -> Parts:
+    """Attention to everything. Gemma 4 gives these layers their own heads and head size."""
+    if latent.is_latent(config):
+        return latent.latent(config, layer)
+    wide = config.text.get("global_head_dim")
+    plain = heads.attention(config, layer)
+    if not wide:
+        return plain
+    own = config.text.get("num_global_key_value_heads") or heads.kv_heads(config, layer)
+    return tuple(replace(part, kv_heads=own, key_dim=wide, value_dim=wide) for part in plain)
+
+
+def sliding(config: Config, layer: int) -> Parts:
+    """Attention to a window. MiMo-V2 gives these layers their own heads and head sizes."""
+    size = patterns.window(config)
+    if latent.is_latent(config):
+        return latent.latent(config, layer)
+    if size is None:
+        raise KvError(f"config: layer {layer} has a sliding window, but sliding_window is missing")
+    text = config.text
+    return tuple(
+        replace(
+            part,
+            kv_heads=text.get("swa_num_key_value_heads") or part.kv_heads,
+            query_heads=text.get("swa_num_attention_heads") or part.query_heads,
+            key_dim=text.get("swa_head_dim") or part.key_dim,
+            value_dim=text.get("swa_v_head_dim") or text.get("swa_head_dim") or part.value_dim,
+            window=size,
+        )
+        for part in heads.attention(config, layer)
+    )
+
+
+def chunked(config: Config, layer: int) -> Parts:
+    size = config.number("attention_chunk_size")
+    return tuple(replace(part, window=size, chunked=True) for part in heads.attention(config, layer))
+
+
+def block_attention(config: Config, layer: int) -> Parts:
+    """A layer of DeciLM: its KV heads follow from how many queries share one."""
+    part = config.text["block_configs"][layer]["attention"]
+    group = part.get("n_heads_in_group")
+    if not group:
+        return heads.attention(config, layer)
+    queries, dim = heads.query_heads(config), heads.head_dim(config)
+    window = part.get("window_length")
+    return (Attention(queries // positive(group, "n_heads_in_group"), queries, dim, dim, window or None),)
+
+
+def block_sparse(config: Config, layer: int) -> Parts:
+    width = int(config.text["sparse_attention_config"].get("sparse_index_dim") or 0)
+    return tuple(replace(part, index_dim=width) for part in heads.attention(config, layer))
+
+
+def parallel(config: Config, layer: int) -> Parts:
+    return (*heads.attention(config, layer), *recurrent.mamba2(config, layer))
+
+
+def mamba(config: Config, layer: int) -> Parts:
+    """Plain "mamba" in a list of layer types: the second generation where its heads are given."""
+    second = ("mamba_num_heads", "mamba_n_heads", "n_mamba_heads")
+    reader = recurrent.mamba2 if any(config.has(name) for name in second) else recurrent.mamba1
+    return reader(config, layer)
+
+
+def linear(config: Config, layer: int) -> Parts:
+    reader = recurrent.gated_delta if config.has("linear_num_value_heads") else recurrent.lightning
+    if reader is recurrent.lightning and not config.family.startswith("minimax"):
+        raise KvError(f"config: layer {layer} is linear attention, but linear_num_value_heads is missing")
+    return reader(config, layer)
+
+
+def nothing(config: Config, layer: int) -> Parts:
+    return ()
+
+
+KINDS: dict[str, Callable[[Config, int], Parts]] = {
+    "attention": full,
+    "full_attention": full,
+    "global_attention": full,
+    "sliding_attention": sliding,
+    "local_attention": sliding,
+    "chunked_attention": chunked,
+    "deepseek_sparse_attention": full,
+    "block attention": block_attention,
+    "block sparse": block_sparse,
+    "compressed": latent.compressed,
+    "linear_attention": linear,
+    "kda": recurrent.kda,
+    "lightning": recurrent.lightning,
+    "mamba": mamba,
+    "mamba1": recurrent.mamba1,
+    "mamba2": recurrent.mamba2,
+    "conv": recurrent.short_conv,
+    "hybrid": parallel,
+    "hybrid parallel": parallel,
+    "cross_attention": encoder.cross_attention,
+    "decoder": encoder.decoder,
+    "mlp": nothing,
+    "moe": nothing,
+    "no_op": nothing,
+}

@@ -1,0 +1,64 @@
+"""Multi-head latent attention: DeepSeek V2 to V4, Kimi, GLM-5, LongCat."""
+
+from __future__ import annotations
+
+from gpudiag.kv.config import Config
+from gpudiag.kv.layers import Attention, CompressedLatent, Latent, Part
+from gpudiag.kv.traits.heads import query_heads
+
+# Engines keep the expanded keys and values for this family, although its config has a latent rank.
+UNABSORBED = {"minicpm3"}
+# Two attention blocks in each layer.
+DOUBLE = {"longcat_flash", "longcat"}
+# fp8 rows measured at the plain 576 bytes, without the scales that DeepSeek V3.2 keeps in each row.
+PLAIN_FP8 = {"glm_moe_dsa"}
+
+
+def is_latent(config: Config) -> bool:
+    return bool(config.text.get("kv_lora_rank"))
+
+
+def latent(config: Config, layer: int) -> tuple[Part, ...]:
+    rank, rope = config.number("kv_lora_rank"), config.number("qk_rope_head_dim")
+    nope = config.number("qk_nope_head_dim", default=128)
+    value = config.number("v_head_dim", default=nope)
+    heads = query_heads(config, layer)
+    if config.family in UNABSORBED:
+        return (Attention(heads, heads, nope + rope, nope + rope),)
+    part = Latent(
+        rank=rank,
+        rope_dim=rope,
+        query_heads=heads,
+        unabsorbed_dims=nope + rope + value,
+        index_dim=_index_dim(config, layer),
+        wide_fp8=bool(config.text.get("index_head_dim")) and config.family not in PLAIN_FP8,
+    )
+    return (part, part) if config.family in DOUBLE else (part,)
+
+
+def _index_dim(config: Config, layer: int) -> int:
+    """Width of this layer's indexer key; 0 where the layer uses the selection of an earlier one."""
+    dim = int(config.text.get("index_head_dim") or 0)
+    types = config.text.get("indexer_types")
+    if isinstance(types, list) and layer < len(types):
+        return dim if types[layer] == "full" else 0
+    frequency = config.text.get("index_topk_freq") or 1
+    if frequency > 1:
+        offset = config.text.get("index_skip_topk_offset") or 0
+        own = layer < offset or (layer - offset + 1) % frequency == 0
+        return dim if own else 0
+    return dim
+
+
+def compressed(config: Config, layer: int) -> tuple[Part, ...]:
+    ratio = int(config.text["compress_ratios"][layer])
+    return (
+        CompressedLatent(
+            ratio=ratio,
+            width=config.number("head_dim"),
+            rope_dim=config.number("qk_rope_head_dim"),
+            query_heads=query_heads(config, layer),
+            index_dim=config.number("index_head_dim", default=128) if ratio == 4 else 0,
+            window=config.number("sliding_window", default=128),
+        ),
+    )

@@ -1,0 +1,68 @@
+"""Layers with a state of constant size: Mamba, gated DeltaNet, KDA, lightning attention, short convolution."""
+
+from __future__ import annotations
+
+from gpudiag.kv.config import Config
+from gpudiag.kv.layers import Part, State
+from gpudiag.kv.traits.heads import head_dim, hidden_size, query_heads
+
+
+def mamba1(config: Config, layer: int) -> tuple[Part, ...]:
+    inner = _inner(config)
+    state = config.number("mamba_d_state", "state_size", default=16)
+    kernel = config.number("mamba_d_conv", "conv_kernel", default=4)
+    return (State("mamba", kernel, inner, inner * state, inner, matrix_dtype=_asked(config)),)
+
+
+def mamba2(config: Config, layer: int) -> tuple[Part, ...]:
+    heads = config.number("mamba_num_heads", "mamba_n_heads", "n_mamba_heads", "num_heads")
+    width = config.text.get("mamba_head_dim") or config.text.get("mamba_d_head")
+    width = width or config.text.get("mamba_headdim") or config.text.get("head_dim")
+    inner = config.text.get("mamba_d_ssm") or 0
+    if not inner:
+        inner = heads * int(width) if isinstance(width, int) else _inner(config)
+    state = config.number("ssm_state_size", "mamba_d_state", "state_size", default=128)
+    groups = config.number("n_groups", "mamba_n_groups", "mamba_ngroups", default=1)
+    kernel = config.number("conv_kernel", "mamba_d_conv", default=4)
+    return (State("mamba2", kernel, inner, inner * state, heads, groups, 2 * state, _asked(config)),)
+
+
+def gated_delta(config: Config, layer: int) -> tuple[Part, ...]:
+    keys, values = config.number("linear_num_key_heads"), config.number("linear_num_value_heads")
+    key_dim, value_dim = config.number("linear_key_head_dim"), config.number("linear_value_head_dim")
+    kernel = config.number("linear_conv_kernel_dim", default=4)
+    width = 2 * keys * key_dim + values * value_dim
+    matrix = values * value_dim * key_dim
+    return (State("gated delta", kernel, width, matrix, values, matrix_dtype=_asked(config)),)
+
+
+def kda(config: Config, layer: int) -> tuple[Part, ...]:
+    inner = config.text["linear_attn_config"]
+    heads, dim = int(inner["num_heads"]), int(inner["head_dim"])
+    kernel = int(inner.get("short_conv_kernel_size") or 4)
+    return (State("kda", kernel, 3 * heads * dim, heads * dim * dim, heads, matrix_dtype="f32"),)
+
+
+def lightning(config: Config, layer: int) -> tuple[Part, ...]:
+    heads, dim = query_heads(config, layer), head_dim(config, layer)
+    return (State("lightning", 1, 0, heads * dim * dim, heads, matrix_dtype=_asked(config)),)
+
+
+def short_conv(config: Config, layer: int) -> tuple[Part, ...]:
+    width = config.number("conv_dim", default=hidden_size(config))
+    kernel = config.number("conv_L_cache", default=3)
+    return (State("short convolution", kernel, width, 0, width),)
+
+
+def _inner(config: Config) -> int:
+    explicit = config.text.get("mamba_intermediate_size") or config.text.get("d_inner")
+    if explicit:
+        return int(explicit)
+    expand = config.text.get("mamba_expand") or config.text.get("expand") or 2
+    return int(expand * hidden_size(config))
+
+
+def _asked(config: Config) -> str | None:
+    """The dtype that the config asks for the recurrent matrix; None: the model's own."""
+    named = config.get("mamba_ssm_dtype", "mamba_ssm_cache_dtype")
+    return None if named in (None, "auto") else str(named).removeprefix("torch.")

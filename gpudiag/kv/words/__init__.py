@@ -1,0 +1,36 @@
+"""The answer in a person's language: sentences for notes, and the layout for a terminal.
+
+`en` and `ko` hold one sentence per note key and the labels of the layout. To add a language: copy `en.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gpudiag.kv.note import Note
+
+if TYPE_CHECKING:
+    from gpudiag.kv.answer import Answer
+
+LANGUAGES = ("en", "ko")
+
+
+def sentences(notes: Iterable[Note], language: str = "en") -> list[str]:
+    """One sentence per note; an unknown language falls back to English."""
+    table = words(language)
+    return [table[one.key].format(**one.values) for one in notes]
+
+
+def words(language: str) -> dict[str, str]:
+    name = language if language in LANGUAGES else "en"
+    table: dict[str, str] = importlib.import_module(f"gpudiag.kv.words.{name}").WORDS
+    return table
+
+
+def render(answer: Answer, language: str = "en", width: int = 80) -> str:
+    """The answer as text of at most `width` columns. The memory bar shows what overflows."""
+    from gpudiag.kv.words.layout import layout
+
+    return layout(answer, words(language), language, width)

@@ -1,0 +1,163 @@
+"""The layout of an answer: headline, table, memory bar, verdict, what else would do, assumptions."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from typing import TYPE_CHECKING
+
+from gpudiag.kv.formula import size
+from gpudiag.kv.words import sentences
+
+if TYPE_CHECKING:
+    from gpudiag.kv.answer import Answer
+
+Words = dict[str, str]
+Row = tuple[str, str, str]
+
+# What fills the bar, in the order it is stacked.
+MARKS = (("weights", "#"), ("activation", "a"), ("runtime", "r"), ("kv", "="))
+
+
+def layout(answer: Answer, words: Words, language: str, width: int) -> str:
+    width = max(40, width)
+    blocks = [
+        _headline(answer, words),
+        _wrapped(answer.formula, width),
+        _table(_need(answer, words), words, width),
+        _memory(answer, words, width),
+        _verdict(answer, words),
+        _table(_otherwise(answer, words), words, width),
+        _list(words["assumptions"], sentences(answer.notes, language), width),
+        _list(words["sources"], list(answer.sources), width, unbroken=True),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _headline(answer: Answer, words: Words) -> str:
+    asked = words["requests"].format(requests=answer.question.requests, tokens=answer.tokens)
+    parts = [answer.model.name, f"{size(answer.total_bytes)} {words['total']}", asked]
+    setup = answer.engine.setup
+    if answer.gpu_name:
+        parts.append(f"{answer.gpu_name} × {setup.tp * setup.pp * setup.dp}")
+    return " · ".join(parts)
+
+
+def _need(answer: Answer, words: Words) -> list[Row]:
+    kinds = answer.kinds
+    rows = [
+        (words["per-token"], f"{answer.bytes_per_token:,} B", kinds["bytes_per_token"]),
+        (words["per-request"], size(answer.bytes_per_request), kinds["bytes_per_request"]),
+        (words["total"], size(answer.total_bytes), kinds["total_bytes"]),
+        (
+            f"{words['weights']} ({answer.weights_format.name})",
+            size(answer.weights_bytes),
+            kinds["weights_bytes"],
+        ),
+    ]
+    return rows
+
+
+def _otherwise(answer: Answer, words: Words) -> list[Row]:
+    kinds, other, rows = answer.kinds, answer.alternatives, []
+    inferred = kinds.get("largest_batch", "inferred")
+    if answer.pool_tokens is not None:
+        text = words["tokens"].format(count=answer.pool_tokens)
+        rows.append((words["pool-holds"], text, kinds["budget.pool_tokens"]))
+    if answer.largest_batch is not None:
+        label = words["largest-batch"].format(tokens=answer.tokens)
+        rows.append((label, words["requests-count"].format(count=answer.largest_batch), inferred))
+    if answer.longest_context is not None:
+        label = words["longest-context"].format(requests=answer.question.requests)
+        text = words["tokens"].format(count=answer.longest_context)
+        limited = answer.longest_context == answer.model.shape.max_positions
+        rows.append((label, text + (f" ({words['model-limit']})" if limited else ""), inferred))
+    if answer.gpu_name and answer.question.kv_cache_memory_bytes is None:
+        found = str(other.smallest_tp) if other.smallest_tp else words["none"]
+        rows.append((words["smallest-tp"], found, "inferred"))
+    if answer.question.kv_cache_memory_bytes is None:
+        rows.append((words["smallest-gpu"], other.smallest_gpu or words["none"], "inferred"))
+    if other.fp8_total_bytes is not None:
+        rows.append((words["fp8"], size(other.fp8_total_bytes), kinds["total_bytes"]))
+    if other.mha_total_bytes is not None:
+        rows.append((words["mha"], size(other.mha_total_bytes), kinds["total_bytes"]))
+    return rows
+
+
+def _memory(answer: Answer, words: Words, width: int) -> str:
+    """The bar of one GPU. What does not fit stands right of the card's edge, `|`, in full."""
+    total = answer.engine.setup.gpu_bytes
+    if total is None:
+        return ""
+    parts = _bar_parts(answer)
+    used = sum(count for _, _, count in parts)
+    cells = width - 4
+    scale = max(total, used) / cells
+    bar, filled, edge = "", 0.0, round(total / scale)
+    for _, mark, count in parts:
+        filled += count
+        bar += mark * (round(filled / scale) - len(bar))
+    bar = bar.ljust(edge, ".")
+    drawn = f"[{bar[:edge]}|{bar[edge:]}" if len(bar) > edge else f"[{bar}]"
+    over = f"  {words['over'].format(amount=size(used - total))}" if used > total else ""
+    lines = [f"{words['budget']}: {answer.gpu_name}, {size(total)}{over}", drawn]
+    legend = [f"{mark} {words[name]} {size(count)}" for name, mark, count in parts if count]
+    lines += textwrap.wrap("   ".join(legend), width, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def _bar_parts(answer: Answer) -> list[tuple[str, str, int]]:
+    budget = answer.budget
+    runtime = (budget.non_torch_bytes or 0) + (budget.cuda_graph_bytes or 0)
+    counts = (answer.weights_bytes, budget.activation_bytes or 0, runtime, answer.total_bytes)
+    return [(name, mark, count) for (name, mark), count in zip(MARKS, counts, strict=True)]
+
+
+def _verdict(answer: Answer, words: Words) -> str:
+    if answer.fits is None or answer.over_capacity_bytes is None:
+        return words["unknown-fit"]
+    key = "fits" if answer.fits else "fits-not"
+    return words[key].format(amount=size(abs(answer.over_capacity_bytes)))
+
+
+def _table(rows: list[Row], words: Words, width: int) -> str:
+    """Label, value and kind in columns; the kind says where the number comes from."""
+    if not rows:
+        return ""
+    labels = max(columns(label) for label, _, _ in rows) + 2
+    values = max(columns(value) for _, value, _ in rows) + 2
+    return "\n".join(
+        f"{_padded(label, labels)}{_padded(value, values)}{words[kind]}" for label, value, kind in rows
+    )
+
+
+def _list(title: str, items: list[str], width: int, unbroken: bool = False) -> str:
+    if not items:
+        return ""
+    lines = [title]
+    for item in items:
+        lines += [f"- {item}"] if unbroken else _bullet(item, width)
+    return "\n".join(lines)
+
+
+def _bullet(item: str, width: int) -> list[str]:
+    lines, line = [], "-"
+    for word in item.split():
+        if columns(line) + 1 + columns(word) > width:
+            lines.append(line)
+            line = " "
+        line += f" {word}"
+    return [*lines, line]
+
+
+def _wrapped(text: str, width: int) -> str:
+    return "\n".join(textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def columns(text: str) -> int:
+    """Columns that a terminal needs; Hangul and Hanja take two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text))

@@ -1,0 +1,317 @@
+"""Pictures as SVG text: one source for the web pages and for Slack.
+
+Pure and without a library. Colours are presentation attributes, so that a renderer without style sheets
+draws them; each shape also carries a class, by which a page's style sheet may repaint it for a dark screen.
+Nothing is ever cut to fit: what exceeds the card is drawn beyond the card's edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from statistics import median
+from typing import Any, Literal
+
+from gpudiag.words import units
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans KR', 'Noto Sans', sans-serif"
+
+PAINT: Mapping[str, tuple[str, str]] = {  # class → light, dark
+    "ink": ("#1f2328", "#e6e8ea"),
+    "faint": ("#656d76", "#9aa4ae"),
+    "grid": ("#d8dee4", "#30373e"),
+    "line": ("#0b62d0", "#6cb0ff"),
+    "area": ("#d9cdf2", "#4a3f66"),
+    "edge": ("#7c5cc4", "#b79df0"),
+    "card": ("#f0f2f5", "#20262c"),
+    "driver": ("#8b949e", "#6b747d"),
+    "weights": ("#3a6ea5", "#5b93cf"),
+    "kv-pool": ("#d9cdf2", "#4a3f66"),
+    "kv-filled": ("#7c5cc4", "#b79df0"),
+    "runtime": ("#7fa8b8", "#5c8a9c"),
+    "other": ("#c08a3e", "#d09d55"),
+    "unaccounted": ("#b8bec5", "#59626b"),
+    "over": ("#c4262e", "#ff6b70"),
+}
+
+WORDS = {
+    "en": {
+        "now": "now", "ago": "{span} ago", "over": "{size} over", "driver": "driver reserve", "free": "free",
+        "weights": "weights", "kv_pool": "KV pool", "runtime": "runtime", "other_process": "other process",
+        "unaccounted": "unaccounted", "filled": "{size} filled",
+        "card": "card: {total}",
+    },
+    "ko": {
+        "now": "지금", "ago": "{span} 전", "over": "{size} 초과", "driver": "드라이버 예약", "free": "여유",
+        "weights": "가중치", "kv_pool": "KV 풀", "runtime": "런타임", "other_process": "다른 프로세스",
+        "unaccounted": "출처 미상", "filled": "{size} 사용 중",
+        "card": "카드: {total}",
+    },
+}  # fmt: skip
+
+PART_CLASS = {
+    "weights": "weights",
+    "kv_pool": "kv-pool",
+    "runtime": "runtime",
+    "other_process": "other",
+    "unaccounted": "unaccounted",
+}
+
+Theme = Literal["light", "dark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One curve, in percent of its whole. `points` are (Unix seconds, value), None where nothing is known."""
+
+    label: str
+    points: Sequence[tuple[float, float | None]]
+    style: Literal["line", "area"] = "line"
+
+
+class _Drawing:
+    """SVG text in the making."""
+
+    def __init__(self, width: float, height: float, title: str, theme: Theme) -> None:
+        self.width, self.height, self.title = width, height, title
+        self.column = 0 if theme == "light" else 1
+        self.parts: list[str] = []
+
+    def colour(self, name: str) -> str:
+        return PAINT[name][self.column]
+
+    def box(self, x: float, y: float, width: float, height: float, paint: str, title: str = "") -> None:
+        inside = f"<title>{escape(title)}</title>" if title else ""
+        self.parts.append(
+            f'<rect class="c-{paint}" x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" '
+            f'height="{height:.1f}" fill="{self.colour(paint)}">{inside}</rect>'
+        )
+
+    def rule(self, x1: float, y1: float, x2: float, y2: float, paint: str, width: float = 1) -> None:
+        self.parts.append(
+            f'<line class="s-{paint}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+            f'stroke="{self.colour(paint)}" stroke-width="{width:g}"/>'
+        )
+
+    def text(
+        self, x: float, y: float, text: str, *, anchor: str = "start", paint: str = "faint", size: float = 11
+    ) -> None:
+        self.parts.append(
+            f'<text class="c-{paint}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" '
+            f'fill="{self.colour(paint)}">{escape(text)}</text>'
+        )
+
+    def path(
+        self, path: str, *, fill: str | None = None, stroke: str | None = None, width: float = 1.5
+    ) -> None:
+        paint = f'class="c-{fill}" fill="{self.colour(fill)}"' if fill else 'fill="none"'
+        if stroke:
+            paint = f'class="s-{stroke}" fill="none" stroke="{self.colour(stroke)}" stroke-width="{width:g}"'
+            paint += ' stroke-linejoin="round"'
+        self.parts.append(f'<path d="{path}" {paint}/>')
+
+    def svg(self) -> str:
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" '
+            f'viewBox="0 0 {self.width:g} {self.height:g}" '
+            f'width="{self.width:g}" height="{self.height:g}" role="img" font-family="{FONT}">'
+            f"<title>{escape(self.title)}</title>{''.join(self.parts)}</svg>"
+        )
+
+
+# ----------------------------------------------------------------------------------------- timeline
+
+
+def timeline_svg(
+    series: Iterable[Series],
+    *,
+    start: float,
+    end: float,
+    title: str,
+    language: str = "en",
+    width: float = 440,
+    height: float = 150,
+    theme: Theme = "light",
+) -> str:
+    """Curves over the time from `start` to `end` on one axis of 0 to 100 percent; areas lie behind lines.
+
+    Where samples are missing the curve is broken: nothing is drawn as zero.
+    """
+    drawing = _Drawing(width, height, title, theme)
+    left, right, top, bottom = 34.0, width - 6.0, 20.0, height - 18.0
+    span = max(end - start, 1.0)
+
+    def x(at: float) -> float:
+        return left + (right - left) * min(1.0, max(0.0, (at - start) / span))
+
+    def y(percent: float) -> float:
+        return bottom - (bottom - top) * min(100.0, max(0.0, percent)) / 100
+
+    curves = sorted(series, key=lambda one: one.style == "line")
+    for curve in curves:
+        if curve.style == "area":
+            _area(drawing, curve, x, y, bottom)
+    for percent in (0, 50, 100):
+        drawing.rule(left, y(percent), right, y(percent), "grid")
+        drawing.text(left - 5, y(percent) + 4, f"{percent} %" if percent else "0", anchor="end", size=10)
+    for curve in curves:
+        if curve.style == "line":
+            for run in _runs(curve.points, start):
+                drawing.path(_line(run, x, y), stroke="line", width=1.8)
+    words = WORDS[language]
+    ago = words["ago"].format(span=units.duration(span, language))
+    drawing.text(left, height - 4, ago, size=10)
+    drawing.text(right, height - 4, words["now"], anchor="end", size=10)
+    _key(drawing, curves, left)
+    return drawing.svg()
+
+
+def _area(drawing: _Drawing, curve: Series, x: Any, y: Any, bottom: float) -> None:
+    for run in _runs(curve.points, -1e18):
+        ends = f"L{x(run[-1][0]):.1f} {bottom:.1f}L{x(run[0][0]):.1f} {bottom:.1f}Z"
+        drawing.path(_line(run, x, y) + ends, fill="area")
+        drawing.path(_line(run, x, y), stroke="edge", width=1.2)
+
+
+def _key(drawing: _Drawing, curves: Sequence[Series], left: float) -> None:
+    """The names of the curves above the picture, each beside its stroke."""
+    at = left
+    for curve in reversed(curves):
+        if curve.style == "line":
+            drawing.rule(at, 9, at + 14, 9, "line", 2.4)
+        else:
+            drawing.box(at, 4, 14, 10, "area")
+            drawing.rule(at, 4, at + 14, 4, "edge", 1.2)
+        drawing.text(at + 19, 13, curve.label, paint="ink", size=11)
+        at += 19 + 6.4 * sum(1.75 if ord(c) > 0x1100 else 1.0 for c in curve.label) + 18
+
+
+def _line(run: Sequence[tuple[float, float]], x: Any, y: Any) -> str:
+    if len(run) == 1:
+        at, value = run[0]
+        return f"M{x(at) - 1.5:.1f} {y(value):.1f}H{x(at) + 1.5:.1f}"
+    return "M" + "L".join(f"{x(at):.1f} {y(value):.1f}" for at, value in run)
+
+
+def _runs(points: Sequence[tuple[float, float | None]], start: float) -> list[list[tuple[float, float]]]:
+    """Unbroken stretches: a point that is not known, or a long pause, ends one."""
+    steps = [b[0] - a[0] for a, b in pairwise(points) if b[0] > a[0]]
+    longest = 3.5 * median(steps) if steps else 0.0
+    runs: list[list[tuple[float, float]]] = []
+    before: float | None = None
+    for at, value in points:
+        if value is None or at < start:
+            before = None
+            continue
+        if before is None or at - before > longest:
+            runs.append([])
+        runs[-1].append((at, value))
+        before = at
+    return runs
+
+
+# --------------------------------------------------------------------------------------- memory bar
+
+
+def memory_bar_svg(
+    ledger: Mapping[str, Any],
+    *,
+    title: str = "",
+    language: str = "en",
+    width: float = 440,
+    legend: bool = False,
+    theme: Theme = "light",
+) -> str:
+    """The memory of one GPU as a bar, from a ledger as the diagnosis has it.
+
+    The KV pool is one slot whose filled share is darker inside. Parts beyond the card's total stand right of
+    the card's edge, in red, with the amount. `legend` writes every part with its size below the bar.
+    """
+    slots = _slots(ledger, language)
+    total = ledger.get("total_bytes")
+    held = sum(slot.bytes for slot in slots if slot.paint != "card")
+    scale = max(total or 0, held, 1)
+    words = WORDS[language]
+    over = max(0, held - total) if total else 0
+    top, thick = (18.0 if over else 2.0), 26.0
+    lines = slots if legend else []
+    columns = 2 if width >= 420 else 1
+    height = top + thick + 4 + (16 * -(-len(lines) // columns) + 6 if lines else 0)
+    drawing = _Drawing(width, height, title or bar_words(ledger, language), theme)
+    edge = width * (total / scale) if total else width
+    drawing.box(0, top, edge, thick, "card")
+    at = 0.0
+    for slot in slots:
+        long = width * slot.bytes / scale
+        drawing.box(at, top, long, thick, slot.paint, f"{slot.label}: {units.size(slot.bytes)}")
+        if slot.filled:
+            filled = words["filled"].format(size=units.size(slot.filled))
+            drawing.box(
+                at, top + 5, long * min(1.0, slot.filled / slot.bytes), thick - 10, "kv-filled", filled
+            )
+        if at:
+            drawing.rule(at, top, at, top + thick, "grid", 1)
+        at += long
+    if over and total:
+        drawing.box(edge, top, width - edge, thick, "over", words["over"].format(size=units.size(over)))
+        drawing.rule(edge, 0, edge, top + thick + 4, "ink", 2)
+        drawing.text(0, 12, words["card"].format(total=units.size(total)), size=11)
+        amount = words["over"].format(size=units.size(over))
+        drawing.text(width, 12, amount, anchor="end", paint="over", size=11)
+    _legend(drawing, lines, columns, top + thick + 18, language)
+    return drawing.svg()
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One stretch of the bar."""
+
+    label: str
+    bytes: int
+    paint: str
+    filled: int | None = None
+    owner: str | None = None
+
+
+def _slots(ledger: Mapping[str, Any], language: str) -> list[Slot]:
+    words = WORDS[language]
+    slots = []
+    reserve = ledger.get("driver_reserved_bytes")
+    if reserve:
+        slots.append(Slot(words["driver"], reserve, "driver"))
+    for part in ledger["parts"]:
+        slots.append(
+            Slot(
+                words[part["part"]],
+                part["bytes"],
+                PART_CLASS[part["part"]],
+                part.get("filled_bytes"),
+                part.get("owner"),
+            )
+        )
+    total, held = ledger.get("total_bytes"), sum(slot.bytes for slot in slots)
+    if total and total > held:
+        slots.append(Slot(words["free"], total - held, "card"))
+    return slots
+
+
+def _legend(drawing: _Drawing, slots: Sequence[Slot], columns: int, top: float, language: str) -> None:
+    wide = drawing.width / columns
+    for number, slot in enumerate(slots):
+        x, y = wide * (number % columns), top + 16 * (number // columns)
+        drawing.box(x, y - 9, 10, 10, slot.paint)
+        text = f"{slot.label} {units.size(slot.bytes)}"
+        if slot.filled is not None:
+            text += f" ({WORDS[language]['filled'].format(size=units.size(slot.filled))})"
+        drawing.text(x + 15, y, text, paint="ink", size=11)
+
+
+def bar_words(ledger: Mapping[str, Any], language: str = "en") -> str:
+    """The bar as one sentence, for people who do not see it."""
+    words = WORDS[language]
+    said = [f"{slot.label} {units.size(slot.bytes)}" for slot in _slots(ledger, language)]
+    if ledger.get("over_capacity_bytes"):
+        said.append(words["over"].format(size=units.size(ledger["over_capacity_bytes"])))
+    return ", ".join(said)

@@ -1,7 +1,7 @@
 """The rule reference, generated from the rules: `python -m docs.build`, or `--check` that it is current.
 
 One page per family and language: what each rule says in its first firing case, its thresholds, its
-look-alikes and its sources. The words come from the rules' own pages, so the reference cannot drift from the product.
+look-alikes and its sources. The words come from the rules' own pages, so they cannot drift from the product.
 """
 
 from __future__ import annotations

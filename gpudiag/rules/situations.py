@@ -24,6 +24,7 @@ from gpudiag.model import (
     HostReading,
     KernelEvent,
     NvmlReading,
+    PasteReading,
     ProcessReading,
     Samples,
     Snapshot,
@@ -297,3 +298,33 @@ def vllm_busy(minutes: float = 6) -> Situation:
              rates={"generation_tokens_total": 1500.0, "prompt_tokens_total": 4000.0,
                     "requests_finished_total": 4.0})  # fmt: skip
     return s.passes(minutes=minutes)
+
+
+def pasted(
+    gpus: int = 1, process_list: str = "listed", hints: list[str] | None = None, **values: Any
+) -> Window:
+    """One pasted sample of GPUs that show `values`; nothing else is known of the node."""
+    return pasted_with([], gpus, process_list, hints, **values)
+
+
+def pasted_with(
+    processes: list[ProcessReading],
+    gpus: int = 1,
+    process_list: str = "listed",
+    hints: list[str] | None = None,
+    **values: Any,
+) -> Window:
+    """A pasted sample with its process list."""
+    window = Window("pasted")
+    readings = [idle_h100(index) for index in range(gpus)]
+    for reading in readings:
+        reading.memory_reserved_bytes = reading.memory_free_bytes = reading.utilization_source = None
+        for name, value in values.items():
+            setattr(reading, name, value)
+    paste = PasteReading(formats=["table"], gpus_announced=gpus, process_list=process_list, hints=hints)
+    window.add(
+        Snapshot(
+            node="pasted", taken_at=START, source="pasted", gpus=readings, processes=processes, paste=paste
+        )
+    )
+    return window

@@ -1,6 +1,9 @@
 """Memory is full on purpose: a serving engine reserved its KV pool, it is alive, and nobody asks."""
 
-from gpudiag.rule import STATE, Fires, calculated, measured, rule
+from gpudiag.model import Evidence
+from gpudiag.rule import STATE, Fires, calculated, declared, measured, rule
+from gpudiag.rules.engines import alive, asked
+from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import W5, EngineWindow, GpuWindow
 from gpudiag.workloads import POOLING_ENGINES
 
@@ -15,56 +18,49 @@ def kv_pool_reserved_idle(
     gpu: GpuWindow,
     *,
     min_used_share: float = 0.70,
+    min_reserved_share: float = 0.90,
     max_change_share: float = 0.01,
     min_quiet_share: float = 0.95,
     max_kv_used_ratio: float = 0.05,
 ) -> Fires | None:
     """Memory is held by a reserved KV pool and nobody asks for work."""
-    engines = [e for e in gpu.engines if e.reading.engine in POOLING_ENGINES]
-    workers = [w for w in gpu.workloads if w.kind == "engine" and w.engine in POOLING_ENGINES]
-    if not engines and not workers:
+    engines = [e for e in gpu.engines if e.reading.engine in POOLING_ENGINES and not e.reading.sleeping]
+    if not engines and not any(w.engine in POOLING_ENGINES for w in gpu.workloads):
         return None
     total = gpu.now("memory_total_bytes")
     memory = gpu.over("memory_used_bytes", W5)
     quiet = gpu.share("quiet", W5)
-    if memory.mean < min_used_share * total or memory.max - memory.min > max_change_share * total:
+    asked_for = sum(e.reading.gpu_memory_utilization or 0.0 for e in engines)
+    enough = min(min_used_share, min_reserved_share * asked_for) if asked_for else min_used_share
+    if memory.mean < enough * total or memory.max - memory.min > max_change_share * total:
         return None
     if quiet < min_quiet_share:
         return None
+    span = seen_seconds(gpu)
     seen = (
-        measured("memory_used_bytes", gpu.now("memory_used_bytes"), of=total, window=W5),
-        measured("quiet_ratio", quiet, window=W5),
+        measured("memory_used_bytes", gpu.now("memory_used_bytes"), of=total, window=span),
+        measured("quiet_ratio", quiet, window=span),
     )
-    if not engines or not all(_alive(engine) for engine in engines):
+    if not engines or not all(map(alive, engines)):
         return Fires(seen, severity="info", confidence="possible", variant="looks-like")
-    if any(_asked(engine, max_kv_used_ratio) for engine in engines):
+    if any(asked(engine, W5, max_kv_used_ratio) for engine in engines):
         return None
     if not gpu.covers(W5):
         return Fires((*seen, *_of(engines)), severity="info", confidence="possible", variant="looks-like")
     return Fires((*seen, *_of(engines)), words={"engine": engines[0].reading.name})
 
 
-def _alive(engine: EngineWindow) -> bool:
-    """The server runs above its workers and answers: a listening socket alone proves nothing."""
-    reading = engine.reading
-    answers = bool(reading.health_ok or reading.metrics_ok)
-    return answers and reading.parent_alive is True
-
-
-def _asked(engine: EngineWindow, max_kv_used_ratio: float) -> bool:
-    """Somebody asked within the span: requests, moving tokens, or a pool in use."""
-    busy = engine.over("requests_running", W5).max + engine.over("requests_waiting", W5).max
-    moved = engine.rise("generation_tokens_total", W5)
-    return busy > 0 or moved > 0 or engine.now("kv_used_ratio") > max_kv_used_ratio
-
-
-def _of(engines: list[EngineWindow]) -> tuple:  # type: ignore[type-arg]
+def _of(engines: list[EngineWindow]) -> tuple[Evidence, ...]:
     reading = engines[0].reading
-    found = [
-        measured("requests_running", sum(e.now("requests_running") for e in engines), source=reading.name)
-    ]
+    running = sum(engine.now("requests_running") for engine in engines)
+    found = [measured("requests_running", running, source=reading.name)]
+    if reading.generation_tokens_total is not None and engines[0].covers(W5):
+        made = sum(engine.rise("generation_tokens_total", W5) for engine in engines)
+        found.append(measured("generation_tokens", round(made), window=W5, source=reading.name))
     if reading.pool_bytes is not None:
         found.append(measured("pool_bytes", reading.pool_bytes, source=reading.name))
+    if reading.gpu_memory_utilization is not None:
+        found.append(declared("gpu_memory_utilization", reading.gpu_memory_utilization, source=reading.name))
     if reading.weights_bytes is not None:
         found.append(calculated("weights_bytes", reading.weights_bytes))
     return tuple(found)

@@ -1,7 +1,8 @@
 """Situations of kv-pool-reserved-idle and its look-alikes."""
 
+from gpudiag.model import GpuUse, ProcessReading
 from gpudiag.rule import Case
-from gpudiag.rules.situations import GIB, Situation, vllm_busy, vllm_idle, vllm_processes
+from gpudiag.rules.situations import GIB, Situation, pasted_with, vllm_busy, vllm_idle, vllm_processes
 from gpudiag.window import Window
 
 
@@ -35,13 +36,51 @@ def _no_utilization() -> Window:
     return s.passes(minutes=6).window
 
 
+def _small_share() -> Window:
+    s = vllm_idle(minutes=0)
+    s.all_gpus(memory_used_bytes=40 * GIB)
+    s.serves("vllm", gpu_memory_utilization=0.5, pool_bytes=20 * GIB)
+    return s.passes(minutes=6).window
+
+
+def _pasted() -> Window:
+    worker = ProcessReading(
+        pid=4121, name="VLLM::EngineCore", gpus=[GpuUse(gpu=0, memory_used_bytes=74 * GIB, type="C")]
+    )
+    return pasted_with([worker], memory_used_bytes=75 * GIB)
+
+
+def _finished_between() -> Window:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", rates={"generation_tokens_total": 3.0})
+    return s.passes(minutes=6).window
+
+
 CASES = [
-    Case("a vLLM server waits for requests", lambda: vllm_idle().window, "fires", severity="ok", confidence="likely"),
-    Case("no metrics: it may as well be an orphan", _without_metrics, "fires", severity="info",
-         confidence="possible", variant="looks-like"),
-    Case("an orphaned worker is never called normal", _orphan, "fires", severity="info", variant="looks-like"),
+    Case(
+        "a vLLM server waits for requests",
+        lambda: vllm_idle().window,
+        "fires",
+        severity="ok",
+        confidence="likely",
+    ),
+    Case(
+        "no metrics: it may as well be an orphan",
+        _without_metrics,
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="looks-like",
+    ),
+    Case(
+        "an orphaned worker is never called normal", _orphan, "fires", severity="info", variant="looks-like"
+    ),
     Case("requests wait and none is served", _wedged, "clear"),
     Case("the server is at work", lambda: vllm_busy().window, "clear"),
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("utilization cannot be read", _no_utilization, "unjudged"),
-]  # fmt: skip
+    Case("a small share was reserved", _small_share, "fires", severity="ok"),
+    Case("one pasted sample", _pasted, "fires", severity="info", confidence="possible", variant="looks-like"),
+    Case("tokens were made between the samples", _finished_between, "clear"),
+    Case("a look of thirty seconds", lambda: vllm_idle(minutes=0.5).window, "fires", variant="looks-like"),
+]

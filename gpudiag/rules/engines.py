@@ -1,0 +1,43 @@
+"""What several families ask of inference engines: can they be read, do they live, does anybody ask?"""
+
+from __future__ import annotations
+
+from gpudiag.window import W5, EngineWindow, NotMeasured, ProcessWindow, Window
+
+
+def readable(node: Window) -> list[EngineWindow]:
+    """Engines whose metrics were read just now; raises NotMeasured when engines run and none can be read."""
+    read = [engine for engine in node.engines.values() if engine.reading.metrics_ok]
+    if not read and not node.pasted and (node.engines or any(map(serves, node.processes.values()))):
+        raise NotMeasured("engine", reason="unreachable" if node.engines else None)
+    return read
+
+
+def serves(process: ProcessWindow) -> bool:
+    """Whether a process belongs to an inference engine and uses a GPU."""
+    return process.workload.kind == "engine" and bool(process.reading.gpus)
+
+
+def alive(engine: EngineWindow) -> bool:
+    """The server runs above its workers and answers: a listening socket alone proves nothing."""
+    reading = engine.reading
+    return bool(reading.health_ok or reading.metrics_ok) and reading.parent_alive is True
+
+
+def asked(engine: EngineWindow, span: float = W5, max_kv_used_ratio: float = 0.05) -> bool:
+    """Somebody asked within the span: requests, moving tokens, or a pool in use. Raises NotMeasured."""
+    queued = engine.over("requests_running", span).max
+    if engine.reading.requests_waiting is not None:
+        queued += engine.over("requests_waiting", span).max
+    if queued > 0:
+        return True
+    if engine.reading.kv_used_ratio is not None and engine.reading.kv_used_ratio > max_kv_used_ratio:
+        return True
+    counted = engine.reading.generation_tokens_total is not None
+    return counted and engine.covers(span) and engine.rise("generation_tokens_total", span) > 0
+
+
+def only_gpu(engine: EngineWindow) -> int | None:
+    """The GPU to blame when the engine has just one; an engine on several is the node's."""
+    gpus = engine.reading.gpus or []
+    return gpus[0] if len(gpus) == 1 else None

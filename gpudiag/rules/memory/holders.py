@@ -1,0 +1,65 @@
+"""Who holds the memory of a GPU, and whether nothing runs on it."""
+
+from __future__ import annotations
+
+from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
+
+GIB = 1 << 30
+AT_REST = ("desktop", "monitor")  # draw a little memory everywhere and are nobody's job
+
+
+def working(gpu: GpuWindow) -> list[ProcessWindow]:
+    """Processes that are neither the desktop nor a monitor, the largest first."""
+    return [process for process in gpu.processes if process.workload.kind not in AT_REST]
+
+
+def quiet_share(gpu: GpuWindow) -> float:
+    """Share of the last five minutes in which nothing ran; raises NotMeasured."""
+    return gpu.share("quiet", W5)
+
+
+def flat(gpu: GpuWindow, max_change_share: float = 0.01) -> bool:
+    """Whether the memory in use did not move; raises NotMeasured."""
+    memory = gpu.over("memory_used_bytes", W5)
+    return memory.max - memory.min <= max_change_share * float(gpu.now("memory_total_bytes"))
+
+
+def require_all_processes(gpu: GpuWindow) -> None:
+    """Raise NotMeasured unless every process on the GPU can be seen from here."""
+    snapshot = gpu.node.latest
+    if snapshot is None:
+        return
+    if snapshot.paste is not None and snapshot.paste.process_list not in ("listed", "none"):
+        raise NotMeasured("processes", reason="cut" if snapshot.paste.process_list == "cut" else "not_shown")
+    if snapshot.agent is not None and snapshot.agent.sees_all_processes is False:
+        raise NotMeasured("processes", reason="no_permission")
+    reason = gpu.node.gap(f"gpu:{gpu.index}", "processes")
+    if reason is not None:
+        raise NotMeasured("processes", reason=reason)
+
+
+def named_bytes(gpu: GpuWindow) -> int:
+    """Memory of the GPU that processes are known to hold; raises NotMeasured when one does not tell."""
+    total = 0
+    for process in gpu.processes:
+        memory = process.memory_on(gpu.index)
+        if memory is None:
+            if any(use.gpu == gpu.index for use in process.reading.gpus or ()):
+                raise NotMeasured("process_memory_bytes", reason="not_supported")
+            continue
+        total += memory
+    return total
+
+
+def owner(process: ProcessWindow) -> str:
+    """Whose process it is: job, pod, unit or user, whichever says most."""
+    reading = process.reading
+    if reading.pod:
+        return f"pod {reading.namespace}/{reading.pod}" if reading.namespace else f"pod {reading.pod}"
+    if reading.slurm_job:
+        return f"Slurm job {reading.slurm_job}"
+    return reading.unit or (f"user {reading.user}" if reading.user else "-")
+
+
+def name(process: ProcessWindow) -> str:
+    return process.reading.name or process.reading.command or f"pid {process.reading.pid}"

@@ -1,0 +1,65 @@
+"""Memory is held and nothing runs; what kind of program holds it is not known."""
+
+from gpudiag.rule import STATE, Fires, measured, rule
+from gpudiag.rules.memory.holders import GIB, name, owner, quiet_share, working
+from gpudiag.rules.sight import confidence, seen_seconds
+from gpudiag.window import W2, GpuWindow, NotMeasured
+
+
+@rule(severity="info", rank=STATE, given=("idle", "holding"))
+def memory_held_idle(
+    gpu: GpuWindow,
+    *,
+    min_used_share: float = 0.05,
+    min_used_bytes: int = GIB,
+    min_context_bytes: int = 128 << 20,
+    warn_used_share: float = 0.75,
+    max_utilization_percent: float = 5.0,
+) -> Fires | None:
+    """Memory is held and nothing runs; the kind of its owner is not known."""
+    if gpu.reading.error or not gpu.present:
+        return None
+    used = gpu.now("memory_used_bytes")
+    owners = working(gpu)
+    total = gpu.reading.memory_total_bytes
+    least = min_context_bytes if owners else max(min_used_bytes, min_used_share * (total or 0))
+    if used < least or _at_work(gpu) or _desktop_only(gpu, used, bool(owners)):
+        return None
+    if gpu.over("utilization_percent", W2).mean > max_utilization_percent:
+        return None
+    quiet = quiet_share(gpu)
+    span = seen_seconds(gpu)
+    evidence = [
+        measured("memory_used_bytes", used, of=total, window=span),
+        measured("quiet_ratio", quiet, window=span),
+    ]
+    full = total is not None and used >= warn_used_share * total
+    severity, sure = ("warning" if full else "info"), confidence(gpu)
+    if not owners:
+        return Fires(tuple(evidence), severity=severity, confidence=sure, variant="owner-unseen")  # type: ignore[arg-type]
+    first = owners[0]
+    memory = first.memory_on(gpu.index)
+    if memory is not None:
+        evidence.append(measured("process_memory_bytes", memory, source="NVML"))
+    words = {"process": name(first), "pid": str(first.reading.pid), "owner": owner(first)}
+    return Fires(tuple(evidence), severity=severity, confidence=sure, words=words)  # type: ignore[arg-type]
+
+
+def _at_work(gpu: GpuWindow) -> bool:
+    """The video engines work, which GPU utilization does not count."""
+    reading = gpu.reading
+    return bool(reading.encoder_percent or reading.decoder_percent or reading.encoder_sessions)
+
+
+def _desktop_only(gpu: GpuWindow, used: int, owners: bool) -> bool:
+    """The memory is the desktop's own."""
+    if owners or not gpu.processes:
+        return False
+    known = [process.memory_on(gpu.index) for process in gpu.processes]
+    try:
+        total = gpu.now("memory_total_bytes")
+    except NotMeasured:
+        return True
+    if None in known:  # the driver model does not tell: a desktop may take a good part
+        return used <= total / 2
+    return used - sum(value or 0 for value in known) < GIB

@@ -1,0 +1,52 @@
+"""Situations of memory-held-idle and its look-alikes."""
+
+from gpudiag.rule import Case
+from gpudiag.rules.situations import GIB, Situation, pasted, vllm_busy
+from gpudiag.window import Window
+
+
+def _python(used: int) -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=used)
+    s.runs({0: used}, pid=5150, name="python3", command="python3 job.py", slurm_job="8812")
+    return s.passes(minutes=6).window
+
+
+def _nobody_seen() -> Window:
+    return pasted(process_list="cut", memory_used_bytes=40 * GIB)
+
+
+def _desktop() -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=2 * GIB)
+    s.runs({0: 2 * GIB}, name="gnome-shell", command="/usr/bin/gnome-shell")
+    return s.passes(minutes=6).window
+
+
+def _no_utilization() -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=40 * GIB).hides("utilization_percent")
+    return s.passes(minutes=6).window
+
+
+CASES = [
+    Case(
+        "a python process holds memory and does nothing",
+        lambda: _python(20 * GIB),
+        "fires",
+        severity="info",
+        confidence="likely",
+    ),
+    Case("most of the memory is held", lambda: _python(70 * GIB), "fires", severity="warning"),
+    Case(
+        "one pasted sample, its process list cut",
+        _nobody_seen,
+        "fires",
+        confidence="possible",
+        variant="owner-unseen",
+    ),
+    Case("a server at work", lambda: vllm_busy().window, "clear"),
+    Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
+    Case("the desktop's own memory", _desktop, "clear"),
+    Case("utilization cannot be read", _no_utilization, "unjudged"),
+]

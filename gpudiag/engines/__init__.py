@@ -7,9 +7,18 @@ captured metrics page under tests/engines/pages/.
 
 from __future__ import annotations
 
+from gpudiag.engines.llama_cpp import LLAMA_CPP
+from gpudiag.engines.lmdeploy import LMDEPLOY
+from gpudiag.engines.ollama import OLLAMA
 from gpudiag.engines.reading import Table, read, reading_of
+from gpudiag.engines.sglang import SGLANG
+from gpudiag.engines.tensorrt_llm import TENSORRT_LLM
+from gpudiag.engines.tgi import TGI
+from gpudiag.engines.triton import TRITON
 from gpudiag.engines.vllm import VLLM
 
-TABLES: dict[str, Table] = {table.engine: table for table in (VLLM,)}
+TABLES: dict[str, Table] = {
+    table.engine: table for table in (VLLM, SGLANG, TENSORRT_LLM, TRITON, TGI, LMDEPLOY, LLAMA_CPP, OLLAMA)
+}
 
 __all__ = ["TABLES", "Table", "read", "reading_of"]

@@ -66,6 +66,25 @@ def samples(page: Page, *names: str) -> list[Sample]:
     return []
 
 
+_COPIES = ("tp_rank", "pp_rank", "moe_ep_rank")
+
+
+def values(page: Page, *names: str) -> list[float]:
+    """Values of a metric, one for each independent part of the server.
+
+    Ranks that hold copies of one another (tensor and pipeline parallel) count once, with the largest value;
+    series broken down by priority are left out in favour of the series without one.
+    """
+    found = [sample for sample in samples(page, *names) if not sample.labels.get("priority")]
+    if len(found) < 2:
+        return [sample.value for sample in found]
+    parts: dict[tuple[tuple[str, str], ...], float] = {}
+    for sample in found:
+        key = tuple(sorted(item for item in sample.labels.items() if item[0] not in _COPIES))
+        parts[key] = max(sample.value, parts.get(key, sample.value))
+    return list(parts.values())
+
+
 def quantile(page: Page, name: str, before: dict[str, float], share: float) -> float | None:
     """A quantile of what a histogram gained since `before` ({le: count}), by linear interpolation.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from gpudiag.engines.exposition import Page, bucket_counts, parse, quantile, samples
+from gpudiag.engines.exposition import Page, bucket_counts, parse, quantile, values
 from gpudiag.model import EngineReading
 
 SECONDS = 2.0
@@ -88,7 +88,7 @@ def reading_of(table: Table, page: Page, reading: EngineReading, history: Histor
     """Fill a reading from a metrics page."""
     for fields in (table.gauges, table.counters):
         for target, (how, names) in fields.items():
-            found = [sample.value for sample in samples(page, *names)]
+            found = values(page, *names)
             if found:
                 setattr(reading, target, sum(found) if how == SUM else max(found))
     for target, names in table.histograms.items():

@@ -7,7 +7,7 @@ from gpudiag.model import EngineReading
 
 def _number(text: str | None) -> float | None:
     try:
-        return float(text) if text not in (None, "", "None") else None  # type: ignore[arg-type]
+        return float(text) if text and text not in ("None", "null") else None
     except ValueError:
         return None
 
@@ -19,12 +19,13 @@ def _finish(reading: EngineReading, page: Page) -> None:
         blocks, size = _number(labels.get("num_gpu_blocks")), _number(labels.get("block_size"))
         reading.gpu_memory_utilization = _number(labels.get("gpu_memory_utilization"))
         reading.kv_dtype = labels.get("cache_dtype")
+        tokens = _number(labels.get("kv_cache_size_tokens"))
+        reading.pool_tokens = None if tokens is None else int(tokens)
+        declared = _number(labels.get("kv_cache_memory_bytes"))
+        reading.pool_bytes = None if declared is None else int(declared)
         if blocks is not None and size is not None:
             reading.pool_blocks = int(blocks)
             reading.block_size = int(size)
-    tokens = samples(page, "vllm:kv_cache_size_tokens")
-    if tokens:
-        reading.pool_tokens = int(tokens[0].value)
     running = samples(page, "vllm:num_requests_running")
     reading.model = next((s.labels["model_name"] for s in running if "model_name" in s.labels), None)
     reading.replicas = len({s.labels.get("engine", "0") for s in running}) or None

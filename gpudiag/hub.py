@@ -80,7 +80,8 @@ def _download(name: str, file: str, optional: bool = False) -> str | None:
 def _unreachable(name: str) -> str:
     offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
     why = "HF_HUB_OFFLINE is set" if offline else "the Hugging Face hub cannot be reached"
-    return f"model: {name} is neither in the catalogue nor in the local hub cache, and {why}; give its config.json"
+    where = "neither in the catalogue nor in the local hub cache"
+    return f"model: {name} is {where}, and {why}; give its config.json"
 
 
 def _json(path: str) -> Any:

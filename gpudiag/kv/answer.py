@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from gpudiag.kv import catalogue
-from gpudiag.kv.cache import if_every_head_had_its_own
+from gpudiag.kv.cache import if_every_head_had_its_own, rate
 from gpudiag.kv.config import Config, open_config
-from gpudiag.kv.dtypes import CacheDtype, cache_dtype
+from gpudiag.kv.dtypes import GGUF_RECIPES, CacheDtype, cache_dtype
 from gpudiag.kv.engines import engine_class
 from gpudiag.kv.engines.base import Budget, Engine, Setup
 from gpudiag.kv.errors import KvError
 from gpudiag.kv.formula import formula
-from gpudiag.kv.layers import Attention
+from gpudiag.kv.layers import Attention, Latent
 from gpudiag.kv.note import Note, note
 from gpudiag.kv.question import GIB, Question
 from gpudiag.kv.shape import ModelShape, read_shape
@@ -340,8 +340,11 @@ class _Calculation:
             found.append(note("weights-from-name", dtype=self.form.name))
         if self.form.name == "mxfp4":
             found.append(note("mxfp4-padding"))
-        if question.gpu is not None and self.gpu_source is None and not isinstance(question.gpu, str):
-            found.append(note("gpu-declared"))
+        if self.form.name in GGUF_RECIPES:
+            found.append(note("gguf-recipe"))
+        found += _sparse_rows(shape, engine)
+        if question.gpu is not None and self.gpu_source is None:
+            found.append(note("gpu-unverified" if isinstance(question.gpu, str) else "gpu-declared"))
         return found
 
     def _checkpoint_counts(self) -> bool:
@@ -429,6 +432,17 @@ def _rotary_table(model: Model) -> int:
     for part in model.shape.parts():
         width = max(width, getattr(part, "rope_dim", 0) or getattr(part, "key_dim", 0))
     return positions * width * 2
+
+
+def _sparse_rows(shape: ModelShape, engine: Engine) -> list[Note]:
+    """fp8 rows of sparse latent attention come in two widths; which one depends on the attention backend."""
+    part = next((one for one in shape.parts() if isinstance(one, Latent) and one.index_dim), None)
+    if part is None or engine.setup.dtype.key.name != "fp8":
+        return []
+    wide, plain = (replace(part, index_dim=0, wide_fp8=flag) for flag in (True, False))
+    rows = rate(wide, engine.storage), rate(plain, engine.storage)
+    row, other = rows if part.wide_fp8 else rows[::-1]
+    return [note("dsa-backend", row=row, other=other)]
 
 
 def _divides(shape: ModelShape, tp: int) -> bool:

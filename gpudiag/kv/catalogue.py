@@ -17,7 +17,7 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model's name, what people type for it, its config.json (the keys that matter) and where that stands."""
+    """A model's name, what people type for it, the keys of its config.json that matter, and their source."""
 
     name: str
     aliases: tuple[str, ...]
@@ -97,7 +97,7 @@ def gpus() -> dict[str, Gpu]:
 
 
 def find_model(name: str) -> Named:
-    """The model that `name` means, and the weight format that the name adds. Raises UnknownModel with near names."""
+    """The model that `name` means, and the weight format it adds. Raises UnknownModel with near names."""
     known = models()
     tail = folded(name.rpartition("/")[2])
     found = known.get(folded(name)) or known.get(tail)

@@ -70,10 +70,26 @@ CACHE_ALIASES = {
 }
 
 # What people may write, in the order the message lists it.
-CACHE_CHOICES = (
-    "auto bf16 f16 f32 fp8 int8 int4 nvfp4 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl "
-    "int8_per_token_head fp8_per_token_head fp8_ds_mla nvfp4_ds_mla"
-).split()
+CACHE_CHOICES = [
+    "auto",
+    "bf16",
+    "f16",
+    "f32",
+    "fp8",
+    "int8",
+    "int4",
+    "nvfp4",
+    "q8_0",
+    "q5_1",
+    "q5_0",
+    "q4_1",
+    "q4_0",
+    "iq4_nl",
+    "int8_per_token_head",
+    "fp8_per_token_head",
+    "fp8_ds_mla",
+    "nvfp4_ds_mla",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +110,8 @@ def check_cache_dtype(text: str) -> str:
     names = [CACHE_ALIASES.get(part, part) for part in parts]
     known = all(name in CACHE_FORMATS or (name == "auto" and len(names) == 1) for name in names)
     if not known or len(names) > 2:
-        raise KvError(
-            f"kv_dtype: unknown {text!r:.40}; known: {', '.join(CACHE_CHOICES)}, or two of them as keys/values"
-        )
+        choices = ", ".join(CACHE_CHOICES)
+        raise KvError(f"kv_dtype: unknown {text!r:.40}; known: {choices}, or two of them as keys/values")
     return "/".join(names)
 
 

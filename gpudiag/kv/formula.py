@@ -9,7 +9,7 @@ from gpudiag.kv.layers import Attention, CompressedLatent, Latent, Part
 
 
 def formula(engine: Engine, tokens: int, requests: int, per_replica: int) -> str:
-    """Per token, then what is fixed, then the whole: `2 × 32 layers × 8 KV heads × 128 × 2 B = 131,072 B …`"""
+    """Per token, what is fixed, the whole: `2 × 32 layers × 8 KV heads × 128 × 2 B = 131,072 B …`"""
     storage, parts = engine.storage, engine.stage(tokens).parts
     growing = [(part, count) for part, count in parts if _grows(part, storage, tokens)]
     line = []

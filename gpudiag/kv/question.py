@@ -89,7 +89,7 @@ class Question:
     ) -> Question:
         """A question from option names and values, as they come from JSON, a query string or a shell.
 
-        `config` (or the option of that name) is a raw config.json. Options that are None or "" count as not given.
+        `config` (or the option of that name) is a raw config.json. None and "" count as not given.
         Raises KvError that names the option and what it accepts.
         """
         values: dict[str, Any] = {}

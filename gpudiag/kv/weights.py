@@ -20,10 +20,29 @@ from gpudiag.kv.shape import ModelShape
 from gpudiag.kv.traits import heads
 
 # Families whose MLP has two matrices (up, down) instead of three (gate, up, down).
-UNGATED = (
-    "gpt2 gpt_neox gpt_neo gptj gpt_bigcode opt bloom falcon RefinedWeb RefinedWebModel mpt phi starcoder2 "
-    "nemotron nemotron_h codegen whisper bart t5 persimmon stablelm_epoch"
-).split()
+UNGATED = [
+    "gpt2",
+    "gpt_neox",
+    "gpt_neo",
+    "gptj",
+    "gpt_bigcode",
+    "opt",
+    "bloom",
+    "falcon",
+    "RefinedWeb",
+    "RefinedWebModel",
+    "mpt",
+    "phi",
+    "starcoder2",
+    "nemotron",
+    "nemotron_h",
+    "codegen",
+    "whisper",
+    "bart",
+    "t5",
+    "persimmon",
+    "stablelm_epoch",
+]
 # Families with biases on query, key and value although attention_bias may be absent.
 QKV_BIAS = {
     "qwen2",
@@ -133,7 +152,8 @@ class WeightCount:
 
     def _unshared(self) -> list[tuple[Part, ...]]:
         """Parts per layer; a layer that shares KV still has attention weights, like its neighbours."""
-        found, last = [], ()
+        found: list[tuple[Part, ...]] = []
+        last: tuple[Part, ...] = ()
         keeps_nothing = self.config.has("num_kv_shared_layers") or self.config.has("cla_share_factor")
         for parts in self.shape.layers:
             last = parts or last
@@ -357,19 +377,24 @@ def _quantized_name(quantization: dict[str, Any]) -> str:
         return "mxfp4"
     if "nvfp4" in algorithm or algorithm == "mixed_precision" or "nvfp4" in str(quantization.get("format")):
         return "nvfp4"
+    if algorithm == "fp8":
+        return "fp8"
     if method in ("bitsandbytes", "bnb"):
         return "nf4" if quantization.get("load_in_4bit") else "int8"
-    bits = quantization.get("bits") or quantization.get("w_bit") or _group_bits(quantization)
+    group = _group_weights(quantization)
+    bits = quantization.get("bits") or quantization.get("w_bit") or group.get("num_bits")
     if bits in (4, 8):
-        return {4: "int4", 8: "int8"}[bits]
+        whole = group.get("type") != "float"
+        return {4: "int4" if whole else "nvfp4", 8: "int8" if whole else "fp8"}[bits]
     return WEIGHT_ALIASES.get(method, "fp8") if method in WEIGHT_ALIASES else "fp8"
 
 
-def _group_bits(quantization: dict[str, Any]) -> Any:
+def _group_weights(quantization: dict[str, Any]) -> dict[str, Any]:
+    """How compressed-tensors describes the weights of its first group."""
     groups = quantization.get("config_groups")
-    first = next(iter(groups.values()), {}) if isinstance(groups, dict) else {}
+    first: Any = next(iter(groups.values()), None) if isinstance(groups, dict) else None
     weights = first.get("weights") if isinstance(first, dict) else None
-    return weights.get("num_bits") if isinstance(weights, dict) else None
+    return weights if isinstance(weights, dict) else {}
 
 
 def _spared(quantization: dict[str, Any]) -> frozenset[str]:
@@ -377,7 +402,7 @@ def _spared(quantization: dict[str, Any]) -> frozenset[str]:
     names = quantization.get("ignore") or quantization.get("modules_to_not_convert") or ()
     text = " ".join(str(name) for name in names) if isinstance(names, (list, tuple)) else ""
     found = set()
-    if "self_attn" in text and ".self_attn.kv_a_layernorm" not in text or "*.attn" in text:
+    if ("self_attn" in text and ".self_attn.kv_a_layernorm" not in text) or "*.attn" in text:
         found |= {"attention", "kv", "indexer"}
     if "linear_attn" in text:
         found.add("linear attention")

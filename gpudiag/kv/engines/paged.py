@@ -1,4 +1,4 @@
-"""Engines that take a share of the memory that is free once the weights are loaded, and cut it into blocks."""
+"""Engines that take a share of the memory that the loaded weights leave free, and cut it into blocks."""
 
 from __future__ import annotations
 

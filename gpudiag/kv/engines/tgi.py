@@ -1,4 +1,4 @@
-"""Text Generation Inference: after its warm-up prefill, what is free below `cuda_memory_fraction` of the total."""
+"""Text Generation Inference: what its warm-up leaves free below `cuda_memory_fraction` of the GPU."""
 
 from gpudiag.kv.engines.paged import PagedEngine
 

@@ -107,7 +107,7 @@ def _checked(config: Config, heads: int, name: str, layer: int) -> int:
     queries = query_heads(config, layer)
     if heads > queries or queries % heads:
         raise KvError(
-            f"config: {queries} attention heads do not divide into {name} = {heads} groups; one of the two is wrong"
+            f"config: {queries} attention heads do not divide into {name} = {heads} groups; one is wrong"
         )
     return heads
 

@@ -116,8 +116,10 @@ def minimax(config: Config) -> Kinds | None:
 def sparse_blocks(config: Config) -> Kinds | None:
     """MiniMax-M3: 1 where a layer also keeps the keys its block index searches."""
     sparse = config.text.get("sparse_attention_config")
-    marks = sparse.get("sparse_attention_freq") if isinstance(sparse, dict) else None
-    if not isinstance(marks, list) or not sparse.get("use_sparse_attention", True):
+    if not isinstance(sparse, dict) or not sparse.get("use_sparse_attention", True):
+        return None
+    marks = sparse.get("sparse_attention_freq")
+    if not isinstance(marks, list):
         return None
     _at_least(marks, config, "sparse_attention_freq")
     return ["block sparse" if mark else "attention" for mark in marks[: count(config)]]
@@ -186,7 +188,7 @@ def llama4(config: Config) -> Kinds | None:
 
 
 def window_pattern(config: Config) -> Kinds | None:
-    """Gemma 3, Cohere 2 (a number n: every n-th layer is global), EXAONE 4 (letters), Gemma 2 (every second)."""
+    """Gemma 3, Cohere 2 (n: every n-th layer is global), EXAONE 4 (letters), Gemma 2 (every second)."""
     if window(config) is None:
         return None
     pattern = config.text.get("sliding_window_pattern") or config.text.get("_sliding_window_pattern")

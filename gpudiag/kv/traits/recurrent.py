@@ -1,4 +1,4 @@
-"""Layers with a state of constant size: Mamba, gated DeltaNet, KDA, lightning attention, short convolution."""
+"""Layers with a state of constant size: Mamba, gated DeltaNet, KDA, lightning attention, convolutions."""
 
 from __future__ import annotations
 

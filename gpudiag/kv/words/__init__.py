@@ -1,12 +1,14 @@
 """The answer in a person's language: sentences for notes, and the layout for a terminal.
 
-`en` and `ko` hold one sentence per note key and the labels of the layout. To add a language: copy `en.py`.
+`en.json` and `ko.json` hold a sentence per note and the labels of the layout. To add a language, copy one.
 """
 
 from __future__ import annotations
 
-import importlib
+import json
+import os
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gpudiag.kv.note import Note
@@ -24,8 +26,13 @@ def sentences(notes: Iterable[Note], language: str = "en") -> list[str]:
 
 
 def words(language: str) -> dict[str, str]:
-    name = language if language in LANGUAGES else "en"
-    table: dict[str, str] = importlib.import_module(f"gpudiag.kv.words.{name}").WORDS
+    return _table(language if language in LANGUAGES else "en")
+
+
+@cache
+def _table(language: str) -> dict[str, str]:
+    with open(os.path.join(os.path.dirname(__file__), f"{language}.json"), encoding="utf-8") as handle:
+        table: dict[str, str] = json.load(handle)
     return table
 
 

@@ -16,7 +16,7 @@ Words = dict[str, str]
 Row = tuple[str, str, str]
 
 # What fills the bar, in the order it is stacked.
-MARKS = (("weights", "#"), ("activation", "a"), ("runtime", "r"), ("kv", "="))
+MARKS = (("weights", "#"), ("activation", "a"), ("runtime", "r"), ("kv", "="), ("reserved", "-"))
 
 
 def layout(answer: Answer, words: Words, language: str, width: int) -> str:
@@ -45,7 +45,7 @@ def _headline(answer: Answer, words: Words) -> str:
 
 def _need(answer: Answer, words: Words) -> list[Row]:
     kinds = answer.kinds
-    rows = [
+    return [
         (words["per-token"], f"{answer.bytes_per_token:,} B", kinds["bytes_per_token"]),
         (words["per-request"], size(answer.bytes_per_request), kinds["bytes_per_request"]),
         (words["total"], size(answer.total_bytes), kinds["total_bytes"]),
@@ -55,7 +55,6 @@ def _need(answer: Answer, words: Words) -> list[Row]:
             kinds["weights_bytes"],
         ),
     ]
-    return rows
 
 
 def _otherwise(answer: Answer, words: Words) -> list[Row]:
@@ -85,7 +84,9 @@ def _otherwise(answer: Answer, words: Words) -> list[Row]:
 
 
 def _memory(answer: Answer, words: Words, width: int) -> str:
-    """The bar of one GPU. What does not fit stands right of the card's edge, `|`, in full."""
+    """The bar of one GPU: the pool is one slot, filled (=) and reserved (-). What does not fit stands
+    right of the card's edge, `|`, in full.
+    """
     total = answer.engine.setup.gpu_bytes
     if total is None:
         return ""
@@ -109,7 +110,8 @@ def _memory(answer: Answer, words: Words, width: int) -> str:
 def _bar_parts(answer: Answer) -> list[tuple[str, str, int]]:
     budget = answer.budget
     runtime = (budget.non_torch_bytes or 0) + (budget.cuda_graph_bytes or 0)
-    counts = (answer.weights_bytes, budget.activation_bytes or 0, runtime, answer.total_bytes)
+    unused = max(0, (budget.pool_bytes or 0) + (budget.state_pool_bytes or 0) - answer.total_bytes)
+    counts = (answer.weights_bytes, budget.activation_bytes or 0, runtime, answer.total_bytes, unused)
     return [(name, mark, count) for (name, mark), count in zip(MARKS, counts, strict=True)]
 
 

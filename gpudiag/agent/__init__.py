@@ -1,0 +1,67 @@
+"""The per-host agent: samples once a second, reports every ten, and survives what it watches.
+
+`nvml.py` is the only file that imports pynvml; `sampler.py` keeps a hanging driver away from the rest;
+`processes.py`, `host.py`, `kernel_log.py` and `servers.py` see what is around the GPUs; `reporter.py` sends
+in order, and `spool.py` keeps what cannot be sent. It imports model, client and engines, and judges nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from gpudiag.agent.clock import Clock, RealClock, ScaledClock
+from gpudiag.agent.local import NoAgent, NotAllowed, ask
+from gpudiag.agent.loop import Agent, Observer
+from gpudiag.agent.servers import DeclaredServer
+from gpudiag.model import Snapshot
+
+__all__ = [
+    "Agent",
+    "Clock",
+    "DeclaredServer",
+    "NoAgent",
+    "NotAllowed",
+    "Observer",
+    "RealClock",
+    "ScaledClock",
+    "history",
+    "release",
+    "watch",
+]
+
+
+def history(seconds: float = 3600.0) -> list[Snapshot]:
+    """What an agent that runs on this host has seen, the oldest first; raises NoAgent where none runs."""
+    return msgspec.json.decode(ask({"ask": "history", "seconds": seconds}), type=list[Snapshot])
+
+
+def release(seconds: float = 600.0) -> dict[str, Any]:
+    """Has the agent on this host let go of the GPUs for so long; raises NoAgent or NotAllowed."""
+    return msgspec.json.decode(ask({"ask": "release", "seconds": seconds}))
+
+
+def watch(
+    seconds: float = 10.0,
+    progress: Callable[[float], None] = lambda share: None,
+    observer: Observer | None = None,
+    interval: float = 2.0,
+) -> list[Snapshot]:
+    """Looks at this host for so long, without any server; calls `progress` with the share done (0 to 1)."""
+    seen = observer or Observer(source="local", interval=interval)
+    seen.start()
+    try:
+        snapshots: list[Snapshot] = []
+        begun, never = seen.clock.monotonic(), threading.Event()
+        for number in range(1, max(2, round(seconds / seen.interval) + 1)):
+            due = begun + number * min(seen.interval, seconds)
+            while (left := due - seen.clock.monotonic()) > 0:
+                seen.clock.wait(never, min(0.5, left))
+                progress(min(1.0, (seen.clock.monotonic() - begun) / seconds))
+            snapshots.append(seen.snapshot())
+        return snapshots
+    finally:
+        seen.stop()

@@ -1,0 +1,274 @@
+"""Finds the inference servers of this host and asks each for its metrics, at its own address only.
+
+A server is found by its command line among the processes on the GPUs and above them. Where it listens is
+told by its sockets, else by its `--port`, else by the engine's default. Servers that settings name are
+asked as well. Each is asked once per snapshot, all at the same time, and never waited for longer than two
+seconds: a server that hangs delays nobody else.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+
+from gpudiag.agent.files import text
+from gpudiag.engines import TABLES, Table, read
+from gpudiag.model import EngineReading, ProcessReading
+from gpudiag.workloads import workload_of
+
+ASK_SECONDS = 2.0
+MOST_SERVERS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredServer:
+    """A server that settings name: its engine and address (http://host:port)."""
+
+    engine: str
+    address: str
+
+
+@dataclass(slots=True)
+class _Server:
+    """One server as it is known between snapshots."""
+
+    name: str
+    table: Table | None
+    engine: str
+    address: str | None
+    pid: int | None = None
+    declared: bool = False
+    ever_answered: bool = False
+    history: dict[str, dict[str, float]] = field(default_factory=dict)
+    reading: EngineReading | None = None
+    asked: threading.Thread | None = None
+
+
+_Key = tuple[str, int | None, float | None, str | None]
+
+
+class Servers:
+    """The inference servers of this host."""
+
+    def __init__(self, proc: str = "/proc", declared: tuple[DeclaredServer, ...] = ()) -> None:
+        self._proc = proc
+        self._declared = declared
+        self._known: dict[_Key, _Server] = {}
+
+    def read(self, processes: list[ProcessReading]) -> list[EngineReading]:
+        """One reading per server, those that do not answer included."""
+        servers = self._find(processes)[:MOST_SERVERS]
+        for server in servers:
+            self._ask(server)
+        for server in servers:
+            if server.asked is not None:
+                server.asked.join(ASK_SECONDS + 0.5)
+        return [self._reading(server, processes) for server in servers]
+
+    # ---- finding
+
+    def _find(self, processes: list[ProcessReading]) -> list[_Server]:
+        wanted: dict[_Key, _Server] = {}
+        servers, orphans = self._servers_and_orphans(processes)
+        for engine, process in servers:
+            key: _Key = (engine, process.pid, process.started_at, None)
+            wanted[key] = self._known.get(key) or self._server_of(engine, process)
+        for engine, process in orphans:
+            key = (engine, process.pid, process.started_at, "orphan")
+            wanted[key] = self._known.get(key) or _Server(
+                f"{engine}:pid{process.pid}", TABLES.get(engine), engine, self._address_of(engine, process)
+            )
+        for declared in self._declared:
+            key = (declared.engine, None, None, declared.address)
+            if any(server.address == declared.address for server in wanted.values()):
+                continue
+            port = declared.address.rpartition(":")[2].rstrip("/")
+            wanted[key] = self._known.get(key) or _Server(
+                f"{declared.engine}:{port}",
+                TABLES.get(declared.engine),
+                declared.engine,
+                declared.address,
+                declared=True,
+            )
+        self._known = wanted
+        return list(wanted.values())
+
+    def _servers_and_orphans(
+        self, processes: list[ProcessReading]
+    ) -> tuple[list[tuple[str, ProcessReading]], list[tuple[str, ProcessReading]]]:
+        """Server processes, and one worker of each engine that has no server above it."""
+        by_pid = {process.pid: process for process in processes}
+        kinds = {process.pid: workload_of(process) for process in processes if process.hidden is None}
+        servers = [
+            (kind.engine, by_pid[pid])
+            for pid, kind in kinds.items()
+            if kind.kind == "engine" and kind.role == "server" and kind.engine and kind.engine != "other"
+        ]
+        # a server may start processes with its own command line: the topmost one listens
+        pids = {process.pid for _, process in servers}
+        servers = [(engine, process) for engine, process in servers if process.parent_pid not in pids]
+        orphans: dict[str, ProcessReading] = {}
+        for pid, kind in kinds.items():
+            is_worker = kind.kind == "engine" and kind.role == "worker"
+            if is_worker and kind.engine and self._server_above(by_pid[pid], pids) is None:
+                orphans.setdefault(kind.engine, by_pid[pid])
+        return servers, list(orphans.items())
+
+    def _server_above(self, process: ProcessReading, servers: set[int]) -> int | None:
+        """Pid of the server that this process descends from."""
+        parent, steps = process.parent_pid, 0
+        while parent is not None and parent > 1 and steps < 8:
+            if parent in servers:
+                return parent
+            steps += 1
+            stat = text(f"{self._proc}/{parent}/stat")
+            if stat is None:
+                return None
+            parent = int(stat[stat.rindex(")") + 2 :].split()[1])
+        return None
+
+    def _server_of(self, engine: str, process: ProcessReading) -> _Server:
+        address = self._address_of(engine, process)
+        port = address.rpartition(":")[2] if address else f"pid{process.pid}"
+        return _Server(f"{engine}:{port}", TABLES.get(engine), engine, address, process.pid)
+
+    def _address_of(self, engine: str, process: ProcessReading) -> str | None:
+        table = TABLES.get(engine)
+        flags = table.port_flags if table else ("--port",)
+        named = _port_in(process.command or "", flags)
+        listening = listening_ports(self._proc, process.pid)
+        if named is not None and (listening is None or named in listening):
+            port: int | None = named
+        elif listening:
+            default = table.port if table else None
+            port = default if default in listening else min(listening)
+        elif listening is None:
+            port = named or (table.port if table else None)  # its sockets are hidden from us
+        else:
+            port = named  # it listens nowhere (yet)
+        return None if port is None else f"http://{_own_address(self._proc, process.pid)}:{port}"
+
+    # ---- asking
+
+    def _ask(self, server: _Server) -> None:
+        if server.table is None or server.address is None:
+            server.reading = None
+            return
+        if server.asked is not None and server.asked.is_alive():
+            return  # the question before is still out
+        server.reading = None
+        server.asked = threading.Thread(target=self._ask_now, args=(server,), daemon=True)
+        server.asked.start()
+
+    def _ask_now(self, server: _Server) -> None:
+        assert server.table is not None and server.address is not None
+        reading = read(server.table, server.address, server.name, server.history, ASK_SECONDS)
+        if reading.metrics_ok:
+            server.ever_answered = True
+        server.reading = reading
+
+    def _reading(self, server: _Server, processes: list[ProcessReading]) -> EngineReading:
+        reading = server.reading or EngineReading(
+            name=server.name, engine=server.engine, address=server.address, metrics_ok=False
+        )
+        reading.pid = server.pid
+        reading.declared = server.declared or None
+        reading.ever_answered = server.ever_answered
+        self._put_workers(reading, server, processes)
+        _put_flags(reading, processes)
+        return reading
+
+    def _put_workers(self, reading: EngineReading, server: _Server, processes: list[ProcessReading]) -> None:
+        workers = []
+        gpus: set[int] = set()
+        for process in processes:
+            kind = workload_of(process)
+            if kind.kind != "engine" or kind.engine != server.engine:
+                continue
+            above = self._server_above(process, {server.pid} if server.pid is not None else set())
+            if process.pid == server.pid or (above is None) == (server.pid is None):
+                gpus.update(use.gpu for use in process.gpus or ())
+                if process.pid != server.pid:
+                    workers.append(process.pid)
+        reading.worker_pids = workers or None
+        reading.gpus = sorted(gpus) or None
+        if workers or server.pid is not None:
+            reading.parent_alive = server.pid is not None and os.path.exists(f"{self._proc}/{server.pid}")
+        if server.declared and not workers:
+            reading.parent_alive = None
+
+
+_FLAGS = (
+    ("max_num_seqs", ("--max-num-seqs", "--max-running-requests"), int),
+    ("max_model_len", ("--max-model-len", "--context-length"), int),
+    ("tensor_parallel", ("--tensor-parallel-size", "-tp", "--tp-size", "--tp"), int),
+    ("gpu_memory_utilization", ("--gpu-memory-utilization", "--mem-fraction-static"), float),
+)
+
+
+def _put_flags(reading: EngineReading, processes: list[ProcessReading]) -> None:
+    """What the server's command line declares, where its page does not tell."""
+    command = next((process.command for process in processes if process.pid == reading.pid), None) or ""
+    for name, flags, kind in _FLAGS:
+        if getattr(reading, name) is None:
+            value = _option(command, flags)
+            try:
+                setattr(reading, name, kind(value) if value is not None else None)
+            except ValueError:
+                continue  # "8k" and the like: the page may tell it another time
+
+
+def _option(command: str, flags: tuple[str, ...]) -> str | None:
+    words = command.split()
+    for place, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name in flags:
+            if equals:
+                return value
+            return words[place + 1] if place + 1 < len(words) else None
+    return None
+
+
+def _port_in(command: str, flags: tuple[str, ...]) -> int | None:
+    value = _option(command, flags)
+    return int(value) if value is not None and value.isdigit() and int(value) < 65536 else None
+
+
+def _own_address(proc: str, pid: int) -> str:
+    """Where the process is reached from here: loopback, or its own address in another network namespace."""
+    try:
+        if os.readlink(f"{proc}/{pid}/ns/net") == os.readlink(f"{proc}/self/ns/net"):
+            return "127.0.0.1"
+    except OSError:
+        return "127.0.0.1"
+    address: str | None = None
+    for line in (text(f"{proc}/{pid}/net/fib_trie") or "").splitlines():
+        if "|--" in line:
+            address = line.rpartition(" ")[2]
+        elif "host LOCAL" in line and address is not None and not address.startswith("127."):
+            return address
+    return "127.0.0.1"
+
+
+def listening_ports(proc: str, pid: int) -> set[int] | None:
+    """TCP ports on which the process listens; None where its handles are not ours to read."""
+    try:
+        names = os.listdir(f"{proc}/{pid}/fd")
+    except OSError:
+        return None
+    inodes = set()
+    for name in names:
+        try:
+            target = os.readlink(f"{proc}/{pid}/fd/{name}")
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    ports = set()
+    for table in ("tcp", "tcp6"):
+        for line in (text(f"{proc}/{pid}/net/{table}") or "").splitlines()[1:]:
+            fields = line.split()
+            if len(fields) > 9 and fields[3] == "0A" and fields[9] in inodes:
+                ports.add(int(fields[1].rpartition(":")[2], 16))
+    return ports

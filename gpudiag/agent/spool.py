@@ -1,0 +1,113 @@
+"""Snapshots that could not be sent yet, on disk: bounded, in order, and whole after a crash.
+
+One compressed file per snapshot, written aside, forced to disk and moved into place; its name holds the
+order. When the bound is reached the oldest goes, and the loss is counted.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections import deque
+from pathlib import Path
+
+LARGEST_BYTES = 64 << 20
+_SUFFIX = ".snapshot"
+
+
+class Spool:
+    """A folder of waiting snapshots. `lost` counts those dropped since it was opened."""
+
+    def __init__(self, folder: Path, largest_bytes: int = LARGEST_BYTES) -> None:
+        self._folder = folder
+        self._largest = largest_bytes
+        self._waiting: deque[tuple[str, int]] = deque()  # name and size, oldest first
+        self._size = 0
+        self._next = 0
+        self.lost = 0
+        self.problem: str | None = None  # why nothing can be kept, in words
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            names = sorted(os.listdir(self._folder))
+        except OSError as error:
+            self.problem = _in_words(self._folder, error)
+            return
+        for name in names:
+            path = self._folder / name
+            if not name.endswith(_SUFFIX) or not name[: -len(_SUFFIX)].isdigit():
+                if name.endswith(".part"):
+                    path.unlink(missing_ok=True)  # a write that a crash cut off
+                continue
+            size = path.stat().st_size
+            self._waiting.append((name, size))
+            self._size += size
+            self._next = int(name[: -len(_SUFFIX)]) + 1
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, snapshot: bytes) -> bool:
+        """Keeps one behind all others; False where the disk does not take it, and then it is lost."""
+        content = zlib.compress(snapshot, 1)
+        name = f"{self._next:016d}{_SUFFIX}"
+        aside = self._folder / f"{name}.part"
+        try:
+            with open(aside, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, self._folder / name)
+            self._sync_folder()
+        except OSError as error:
+            self.problem = _in_words(self._folder, error)
+            self.lost += 1
+            self._remove(aside)
+            return False
+        self.problem = None
+        self._next += 1
+        self._waiting.append((name, len(content)))
+        self._size += len(content)
+        while self._size > self._largest and len(self._waiting) > 1:
+            self._drop_oldest()
+            self.lost += 1
+        return True
+
+    def oldest(self) -> bytes | None:
+        """The snapshot that is to be sent next; a file that a crash has spoilt is passed over as lost."""
+        while self._waiting:
+            try:
+                return zlib.decompress((self._folder / self._waiting[0][0]).read_bytes())
+            except (OSError, zlib.error):
+                self.lost += 1
+                self._drop_oldest()
+        return None
+
+    def done(self) -> None:
+        """The oldest has arrived."""
+        if self._waiting:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        name, size = self._waiting.popleft()
+        self._size -= size
+        self._remove(self._folder / name)
+
+    def _remove(self, path: Path) -> None:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            self.problem = _in_words(self._folder, error)
+
+    def _sync_folder(self) -> None:
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _in_words(folder: Path, error: OSError) -> str:
+    return f"snapshots cannot be kept in {folder}: {error.strerror}. Free space there, or set --spool"

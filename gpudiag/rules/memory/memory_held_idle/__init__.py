@@ -1,5 +1,6 @@
 """Memory is held and nothing runs; what kind of program holds it is not known."""
 
+from gpudiag.model import Severity
 from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.memory.holders import GIB, name, owner, quiet_share, working
 from gpudiag.rules.sight import confidence, seen_seconds
@@ -34,15 +35,16 @@ def memory_held_idle(
         measured("quiet_ratio", quiet, window=span),
     ]
     full = total is not None and used >= warn_used_share * total
-    severity, sure = ("warning" if full else "info"), confidence(gpu)
+    severity: Severity = "warning" if full else "info"
+    sure = confidence(gpu)
     if not owners:
-        return Fires(tuple(evidence), severity=severity, confidence=sure, variant="owner-unseen")  # type: ignore[arg-type]
+        return Fires(tuple(evidence), severity=severity, confidence=sure, variant="owner-unseen")
     first = owners[0]
     memory = first.memory_on(gpu.index)
     if memory is not None:
         evidence.append(measured("process_memory_bytes", memory, source="NVML"))
     words = {"process": name(first), "pid": str(first.reading.pid), "owner": owner(first)}
-    return Fires(tuple(evidence), severity=severity, confidence=sure, words=words)  # type: ignore[arg-type]
+    return Fires(tuple(evidence), severity=severity, confidence=sure, words=words)
 
 
 def _at_work(gpu: GpuWindow) -> bool:

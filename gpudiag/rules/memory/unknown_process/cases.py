@@ -1,0 +1,45 @@
+"""Situations of unknown-process and its look-alikes."""
+
+from typing import Any
+
+from gpudiag.rule import Case
+from gpudiag.rules.situations import GIB, Situation
+from gpudiag.window import Window
+
+
+def _node(*processes: dict[str, Any], allowed: tuple[str, ...] | None = None, **extra: Any) -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=30 * GIB, utilization_percent=80.0)
+    for i, process in enumerate(processes):
+        s.runs({0: 10 * GIB}, pid=8000 + i, **process)
+    s.extra.update(extra)
+    s.passes(minutes=6)
+    if allowed is not None:
+        s.window.workloads_declared, s.window.allowed_workloads = True, allowed
+    return s.window
+
+
+MINER = {"name": "xmrig", "command": "./xmrig -o pool", "user": "guest"}
+SERVER = {"name": "vllm", "command": "vllm serve m", "user": "serve"}
+JOB_1 = {"name": "python3", "command": "python3 a.py", "slurm_job": "11"}
+JOB_2 = {"name": "python3", "command": "python3 b.py", "slurm_job": "12"}
+UNNAMED: dict[str, Any] = {"hidden": True}
+
+CASES = [
+    Case(
+        "a program that nobody declared",
+        lambda: _node(MINER, SERVER, allowed=("vllm*",)),
+        "fires",
+        severity="info",
+    ),
+    Case("two jobs on one GPU", lambda: _node(JOB_1, JOB_2), "fires", severity="warning", variant="two-jobs"),
+    Case(
+        "two jobs where sharing is declared",
+        lambda: _node(JOB_1, JOB_2, labels={"gpu_sharing": "time"}),
+        "clear",
+    ),
+    Case("a declared user", lambda: _node(SERVER, allowed=("serve",)), "clear"),
+    Case("the desktop is nobody's job", lambda: _node({"name": "Xorg"}, SERVER, allowed=("vllm*",)), "clear"),
+    Case("nothing declared, one process", lambda: _node(MINER), "clear"),
+    Case("the only process cannot be named", lambda: _node(UNNAMED), "unjudged"),
+]

@@ -1,0 +1,71 @@
+"""A model is loaded and waits; only its weights are held."""
+
+from gpudiag.model import Evidence
+from gpudiag.rule import STATE, Fires, measured, rule
+from gpudiag.rules.engines import alive, asked
+from gpudiag.rules.memory.holders import flat, quiet_share
+from gpudiag.rules.sight import seen_seconds
+from gpudiag.window import W5, W30, EngineWindow, GpuWindow
+from gpudiag.workloads import POOLING_ENGINES
+
+
+@rule(
+    severity="ok",
+    rank=STATE,
+    given=("idle", "holding", "engine"),
+    explains=("memory-held-idle", "held-by-idle-process"),
+)
+def weights_loaded_idle(
+    gpu: GpuWindow,
+    *,
+    min_quiet_share: float = 0.95,
+    min_used_bytes: int = 512 << 20,
+    max_pool_used_share: float = 0.70,
+) -> Fires | None:
+    """A model is loaded and nobody asks for it."""
+    engines = gpu.engines
+    kinds = {e.reading.engine for e in engines} or {
+        w.engine or "other" for w in gpu.workloads if w.kind == "engine"
+    }
+    if not kinds or any(e.reading.sleeping for e in engines):
+        return None
+    used, total = gpu.now("memory_used_bytes"), gpu.now("memory_total_bytes")
+    if used < min_used_bytes or (kinds & POOLING_ENGINES and used >= max_pool_used_share * total):
+        return None  # a pool: kv-pool-reserved-idle speaks
+    quiet = quiet_share(gpu)
+    if quiet < min_quiet_share or not flat(gpu):
+        return None
+    span = seen_seconds(gpu)
+    evidence: list[Evidence] = [
+        measured("memory_used_bytes", used, of=total, window=span),
+        measured("quiet_ratio", quiet, window=span),
+    ]
+    if not engines or not all(map(_proven_alive, engines)):
+        return Fires(tuple(evidence), severity="info", confidence="possible", variant="looks-like")
+    if any(_asked(engine) for engine in engines):
+        return None
+    reading = engines[0].reading
+    words = {"engine": reading.name, "model": reading.model or "-"}
+    if not gpu.covers(W5):
+        return Fires(tuple(evidence), severity="info", confidence="possible", variant="looks-like")
+    if reading.unloads_at is not None and reading.unloads_at > gpu.node.time:
+        evidence.append(
+            measured("unloads_in_seconds", reading.unloads_at - gpu.node.time, source=reading.name)
+        )
+        return Fires(tuple(evidence), variant="unloads", words=words)
+    return Fires(tuple(evidence), words=words)
+
+
+def _proven_alive(engine: EngineWindow) -> bool:
+    """Engines without workers of their own need no line of parents: their answer is proof."""
+    return alive(engine) or (
+        engine.reading.engine not in POOLING_ENGINES
+        and bool(engine.reading.health_ok or engine.reading.metrics_ok)
+    )
+
+
+def _asked(engine: EngineWindow) -> bool:
+    """Ollama counts no requests: there the quiet GPU has to do."""
+    if engine.reading.requests_running is None and engine.reading.engine in ("ollama", "triton"):
+        return False
+    return asked(engine, W30 if engine.covers(W30) else W5)

@@ -1,0 +1,63 @@
+"""Situations of weights-loaded-idle and its look-alikes."""
+
+from typing import Any
+
+from gpudiag.rule import Case
+from gpudiag.rules.situations import GIB, Situation, vllm_idle
+from gpudiag.window import Window
+
+
+def _llama(**engine: Any) -> Situation:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=9 * GIB)
+    s.runs({0: 9 * GIB}, pid=6000, name="llama-server", command="llama-server -m m.gguf")
+    s.serves("llama.cpp", name="llama.cpp:8080", pid=6000, gpus=[0], model="m.gguf", **engine)
+    return s
+
+
+def _ollama() -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=6 * GIB)
+    s.runs({0: 6 * GIB}, pid=6100, name="ollama", command="ollama runner --model m")
+    s.serves(
+        "ollama",
+        name="ollama:11434",
+        pid=6100,
+        gpus=[0],
+        model="llama3",
+        unloads_at=s.now + 600,
+        requests_running=None,
+        requests_waiting=None,
+        kv_used_ratio=None,
+        generation_tokens_total=None,
+    )
+    return s.passes(minutes=6).window
+
+
+def _busy() -> Window:
+    s = _llama(rates={"generation_tokens_total": 40.0}, requests_running=1.0)
+    return s.passes(minutes=6).window
+
+
+def _unread() -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=9 * GIB)
+    s.runs({0: 9 * GIB}, pid=6000, name="llama-server", command="llama-server -m m.gguf")
+    return s.passes(minutes=6).window
+
+
+def _no_total() -> Window:
+    s = _llama()
+    s.gpu(0).hides("memory_total_bytes")
+    return s.passes(minutes=6).window
+
+
+CASES = [
+    Case("a llama.cpp server waits", lambda: _llama().passes(minutes=6).window, "fires", severity="ok"),
+    Case("Ollama will unload by itself", _ollama, "fires", variant="unloads"),
+    Case("its metrics cannot be read", _unread, "fires", severity="info", variant="looks-like"),
+    Case("somebody asks", _busy, "clear"),
+    Case("a reserved pool is another thing", lambda: vllm_idle().window, "clear"),
+    Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
+    Case("the size of the memory is not known", _no_total, "unjudged"),
+]

@@ -58,6 +58,7 @@ class Ruleset:
         self.by_id = {rule.id: rule for rule in self.rules}
         self.of_node = tuple(rule for rule in self.rules if rule.subject == "node")
         self.of_fleet = tuple(rule for rule in self.rules if rule.subject == "fleet")
+        self.umbrellas = frozenset(rule.also for rule in self.rules if rule.also)
         self._of_gpu = tuple(rule for rule in self.rules if rule.subject == "gpu")
         self._by_gates: dict[int, tuple[Rule, ...]] = {}
         self._bit = {name: 1 << i for i, name in enumerate(GATES)}
@@ -106,7 +107,20 @@ def default_rules() -> Ruleset:
 
 
 def examine(window: Window, rules: Ruleset | None = None, now: float | None = None) -> Checkup:
-    """Judge one node. `now` is the judge's time (the window's own when None). Needs at least one snapshot."""
+    """Judge one node, with the memory ledger of each GPU: all that an answer needs."""
+    checkup = judge(window, rules, now)
+    for gpu in window.gpus_in_order():
+        ledger = ledger_of(gpu)
+        if ledger is not None:
+            checkup.ledgers[gpu.index] = ledger
+    return checkup
+
+
+def judge(window: Window, rules: Ruleset | None = None, now: float | None = None) -> Checkup:
+    """What fires and what cannot be told, without the ledgers: made as each snapshot arrives.
+
+    `now` is the judge's time (the window's own when None). Needs at least one snapshot.
+    """
     rules = rules or default_rules()
     if window.latest is None:
         raise ValueError("a window without a snapshot cannot be examined")
@@ -118,13 +132,9 @@ def examine(window: Window, rules: Ruleset | None = None, now: float | None = No
         snapshot=window.latest,
     )
     _judge(rules.of_node, window, None, checkup)
-    stale = any(finding.rule == STALE for finding in checkup.findings)
-    for gpu in window.gpus_in_order():
-        if not stale:
+    if not any(finding.rule == STALE for finding in checkup.findings):
+        for gpu in window.gpus_in_order():
             _judge(rules.for_gpu(gpu), gpu, gpu, checkup)
-        ledger = ledger_of(gpu)
-        if ledger is not None:
-            checkup.ledgers[gpu.index] = ledger
     checkup.findings = precede(checkup.findings, rules)
     return checkup
 
@@ -189,29 +199,48 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
     What is dropped stays named in `explains` of the finding that accounts for it. An umbrella stays beside
     its sub-cause.
     """
-    kept = []
+    seen: dict[int | None, set[str]] = {}  # rules found, by GPU
+    explained: dict[int | None, set[str]] = {}
     for finding in findings:
-        by = [
-            other
-            for other in findings
-            if other is not finding and finding.rule in other.explains and other.gpu in (None, finding.gpu)
-        ]
-        if not by:
-            kept.append(finding)
+        seen.setdefault(finding.gpu, set()).add(finding.rule)
+        explained.setdefault(finding.gpu, set()).update(r for r in finding.explains if r != finding.rule)
+    everywhere = explained.get(None, set())
+    kept = [
+        finding
+        for finding in findings
+        if (finding.rule not in everywhere and finding.rule not in explained[finding.gpu])
+        or not _accounted_for(finding, findings, rules)
+    ]
+    whole = set().union(*seen.values()) if None in seen else set()
     for finding in kept:
-        seen = {f.rule for f in findings if f.rule != finding.rule and finding.gpu in (None, f.gpu)}
+        around = whole if finding.gpu is None else seen[finding.gpu]
         rule = rules.by_id.get(finding.rule)
-        umbrella = [rule.also] if rule and rule.also and rule.also in seen else []
-        finding.explains = [*umbrella, *(r for r in finding.explains if r in seen and r not in umbrella)]
+        named = [rule.also, *finding.explains] if rule and rule.also else finding.explains
+        finding.explains = [
+            other for other in dict.fromkeys(named) if other in around and other != finding.rule
+        ]
     return sorted(kept, key=lambda finding: precedence(finding, rules))
+
+
+def _accounted_for(finding: Finding, findings: list[Finding], rules: Ruleset) -> bool:
+    """Whether another finding explains this one; of two that explain each other the first in order stays."""
+    for other in findings:
+        if finding.rule not in other.explains or other.gpu not in (None, finding.gpu):
+            continue
+        mutual = finding.rule != other.rule and other.rule in finding.explains
+        if other.rule != finding.rule and not (
+            mutual and precedence(finding, rules) < precedence(other, rules)
+        ):
+            return True
+    return False
 
 
 def precedence(finding: Finding, rules: Ruleset) -> tuple[int, int, int, str]:
     """Sort key: rank, umbrellas after their sub-causes, the node before its GPUs."""
     rule = rules.by_id.get(finding.rule)
     rank = rule.rank if rule else BLIND
-    umbrella = int(any(other.also == finding.rule for other in rules.rules))
-    return (rank, umbrella, -1 if finding.gpu is None else finding.gpu, finding.rule)
+    gpu = -1 if finding.gpu is None else finding.gpu
+    return (rank, int(finding.rule in rules.umbrellas), gpu, finding.rule)
 
 
 def survives_silence(finding: Finding, rules: Ruleset) -> bool:

@@ -153,8 +153,7 @@ def _faulty(gpu: GpuWindow) -> bool:
         or reading.retired_pages_double_bit
         or reading.recovery_action
         or reading.inforom_corrupted
-        or (reading.ecc_uncorrected_volatile is None
-        and not gpu.node.pasted)
+        or (reading.ecc_uncorrected_volatile is None and not gpu.node.pasted)
     )
 
 
@@ -167,14 +166,7 @@ GATES: dict[str, Callable[[GpuWindow], bool]] = {
     "process": lambda gpu: bool(gpu.node.processes) or gpu.node.pasted,
     "engine": lambda gpu: bool(gpu.node.engines) or bool(gpu.node.processes),
     "fault": _faulty,
-    "throttled": _unless_unknown(
-        lambda gpu: (
-            bool(gpu.now("clocks_event_reasons") & ~0x1)
-            or any(
-                gpu.share(bit, W5) > 0 for bit in ("hw_thermal", "sw_thermal", "power_brake", "hw_slowdown")
-            )
-        )
-    ),
+    "throttled": _unless_unknown(lambda gpu: gpu.throttled_within(W5)),
     "mig": lambda gpu: bool(gpu.reading.mig_mode or gpu.reading.mig_devices),
     "pasted": lambda gpu: gpu.node.pasted,
 }

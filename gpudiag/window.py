@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -51,16 +51,40 @@ class NotMeasured(Exception):
         self.wait_seconds = wait_seconds
 
 
-class Stats(NamedTuple):
-    """One metric over one span: `n` rows, `seconds` from the first to the last."""
+class Stats:
+    """One metric over one span: `n` rows, `seconds` from the first to the last; extremes on demand."""
 
-    n: int
-    mean: float
-    min: float
-    max: float
-    first: float
-    last: float
-    seconds: float
+    __slots__ = ("_high", "_low", "_values", "mean", "n", "seconds")
+
+    def __init__(
+        self,
+        values: array[float],
+        mean: float,
+        seconds: float,
+        low: array[float] | None = None,
+        high: array[float] | None = None,
+    ) -> None:
+        self._values, self.mean, self.seconds = values, mean, seconds
+        self._low, self._high = low, high
+        self.n = len(values)
+
+    @property
+    def min(self) -> float:
+        """The lowest sample, not the lowest row."""
+        return min(self._values if self._low is None else self._low)
+
+    @property
+    def max(self) -> float:
+        return max(self._values if self._high is None else self._high)
+
+    @property
+    def first(self) -> float:
+        """Mean of the oldest row."""
+        return self._values[0]
+
+    @property
+    def last(self) -> float:
+        return self._values[-1]
 
 
 # ------------------------------------------------------------------------------------------ tracks
@@ -105,6 +129,10 @@ class Level:
 
     def first_after(self, at: float) -> int:
         return bisect_right(self.at, at)
+
+    def first_within(self, span: float) -> int:
+        """Index of the oldest row within the last `span` seconds."""
+        return bisect_right(self.at, self.at[-1] - span + 1e-6)
 
     def column(self, offset: int, first: int = 0) -> array[float]:
         width = self.columns.width
@@ -161,21 +189,20 @@ class Track:
     def over(self, name: str, span: float) -> Stats:
         """Statistics of `name` over the last `span` seconds. Raises NotMeasured when no row carries it."""
         key = (name, span)
-        try:
-            stats = self._cache[key]
-        except KeyError:
-            stats = self._cache[key] = self._stats(name, span)
+        stats = self._cache.get(key)
         if stats is None:
-            raise NotMeasured(name)
+            if key not in self._cache:
+                stats = self._cache[key] = self._stats(name, span)
+            if stats is None:
+                raise NotMeasured(name)
         return stats
 
     def _stats(self, name: str, span: float) -> Stats | None:
-        for level in self._levels(name, span):
+        levels = (self.fine,) if span <= W5 else self._levels(name, span)
+        for level in levels:
             if not level.at:
                 continue
-            first = level.first_after(level.at[-1] - span + 1e-6)
-            offset = level.columns.at[name]
-            stats = _summary(level, offset, first, name in level.columns.is_gauge)
+            stats = _summary(level, name, level.first_within(span))
             if stats is not None:
                 return stats
         return None
@@ -193,7 +220,7 @@ class Track:
         """(time, value) rows for charts and trends: the finest level that reaches back `span`."""
         for level in self._levels(name, span):
             if level.at:
-                first = level.first_after(level.at[-1] - span + 1e-6)
+                first = level.first_within(span)
                 values = level.column(level.columns.at[name], first)
                 return [(t, v) for t, v in zip(level.at[first:], values, strict=True) if v == v]
         return []
@@ -212,36 +239,44 @@ class Track:
             )
         if not rows.at:
             return 0, 0.0
-        first = rows.first_after(rows.at[-1] - span + 1e-6)
+        first = rows.first_within(span)
         return len(rows.at) - first, sum(rows.seconds[first:])
 
 
-def _summary(level: Level, offset: int, first: int, gauge: bool) -> Stats | None:
-    values = level.column(offset, first)
+def _summary(level: Level, name: str, first: int) -> Stats | None:
+    """Statistics of one column from row `first` on; None when no row carries it."""
+    columns = level.columns
+    width, gauge = columns.width, name in columns.is_gauge
+    start = first * width + columns.at[name]
+    cells = level.cells
+    values = cells[start::width]
     total = sum(values)
+    low = cells[start + 1 :: width] if gauge else None
+    high = cells[start + 2 :: width] if gauge else None
     if total != total:  # a NaN: some row does not carry the value
-        values = array("f", [v for v in values if v == v])
+        values = _known(values)
+        if not values:
+            return None
         total = sum(values)
-    if not values:
+        if low is not None and high is not None:
+            low, high = _known(low), _known(high)
+    elif not values:
         return None
-    low, high = values, values
-    if gauge:
-        low, high = level.column(offset + 1, first), level.column(offset + 2, first)
-        if len(values) < len(low):
-            low = array("f", [v for v in low if v == v])
-            high = array("f", [v for v in high if v == v])
-    seconds = level.at[-1] - level.at[first] + level.seconds[first]
-    return Stats(len(values), total / len(values), min(low), max(high), values[0], values[-1], seconds)
+    at = level.at
+    return Stats(values, total / len(values), at[-1] - at[first] + level.seconds[first], low, high)
+
+
+def _known(values: array[float]) -> array[float]:
+    return array("f", [value for value in values if value == value])
 
 
 def _combine(finer: Level, first: int, columns: Columns) -> array[float]:
     row = array("f", [NAN]) * columns.width
     for name, target in columns.at.items():
-        gauge = name in columns.is_gauge
-        stats = _summary(finer, finer.columns.at[name], first, gauge)
+        stats = _summary(finer, name, first)
         if stats is not None:
             row[target] = stats.mean
-            if gauge:
+            if name in columns.is_gauge:
                 row[target + 1], row[target + 2] = stats.min, stats.max
     return row
 
@@ -311,7 +346,7 @@ ENGINE_RISES = (
 )
 ENGINE_COLUMNS = Columns(
     ("requests_running", "requests_waiting", "kv_used_ratio"),
-    (*ENGINE_RISES, "first_token_seconds_p95", "inter_token_seconds_p95", "answered"),
+    (*ENGINE_RISES, "first_token_seconds_p95", "inter_token_seconds_p95", "answered", "loaded", "waits"),
     ("requests_running", "requests_waiting", "generation_tokens_total", "first_token_seconds_p95"),
 )
 
@@ -405,6 +440,14 @@ def _gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
     return array("f", cells)
 
 
+def _throttled(gpu: GpuReading) -> bool:
+    masks = gpu.samples.clocks_event_reasons if gpu.samples else None
+    return any(mask is not None and mask & ~_IDLE for mask in masks or (gpu.clocks_event_reasons,))
+
+
+_IDLE = CLOCKS_EVENT["gpu_idle"]
+
+
 def _usual(cells: list[float]) -> tuple[float, float, float]:
     """Clock and power of a busy row, power of a quiet one; NaN for the others."""
     clock, watts = cells[3 * _CLOCK], cells[3 * _POWER]
@@ -481,6 +524,7 @@ class GpuWindow(Subject):
         self.reading = reading
         self.present = True
         self.first_seen = self.last_seen = 0.0
+        self.throttled_at: float | None = None
         self._rises: dict[str, list[tuple[float, float]]] = {}
         self._before: GpuReading | None = None
 
@@ -491,6 +535,8 @@ class GpuWindow(Subject):
     def add(self, at: float, seconds: float, reading: GpuReading) -> None:
         before = self._before
         self.track.append(at, seconds, _gpu_row(reading, before))
+        if _throttled(reading):
+            self.throttled_at = at
         for name in GPU_COUNTERS:
             value = getattr(reading, name)
             if value is not None:
@@ -520,6 +566,13 @@ class GpuWindow(Subject):
             return self.track.over(name, span)
         except NotMeasured:
             raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name)) from None
+
+    def throttled_within(self, span: float) -> bool:
+        """Whether a reason other than idling held the clocks within the last `span`; raises NotMeasured."""
+        if self.throttled_at is None:
+            self.now("clocks_event_reasons")
+            return False
+        return self.node.time - self.throttled_at < span
 
     def rise(self, name: str, span: float) -> float:
         if name in GPU_COLUMNS.at:
@@ -624,6 +677,9 @@ class EngineWindow(Subject):
         for value in (reading.first_token_seconds_p95, reading.inter_token_seconds_p95):
             cells.append(NAN if value is None else value)
         cells.append(NAN if reading.metrics_ok is None else float(reading.metrics_ok))
+        running, waiting = reading.requests_running, reading.requests_waiting
+        cells.append(NAN if running is None else float(running + (waiting or 0) >= 1))
+        cells.append(NAN if waiting is None else float(waiting >= 1))
         self.track.append(at, seconds, array("f", cells))
         self.reading, self.last_seen = reading, at
         self.first_seen = self.first_seen or at

@@ -1,0 +1,89 @@
+"""What judging costs: all rules over a node with 8 GPUs, per situation. `python -m benchmarks.judge`"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from gpudiag.examine import default_rules, examine, judge
+from gpudiag.explain import explain
+from gpudiag.model import Snapshot
+from gpudiag.rules.situations import GIB, Situation, vllm_idle, vllm_processes
+from gpudiag.window import Window
+
+
+def busy() -> Situation:
+    s = Situation(gpus=8)
+    s.all_gpus(memory_used_bytes=75 * GIB, power_watts=520.0, utilization_percent=[88.0, 95.0, 97.0],
+               sm_clock_megahertz=1755.0, temperature_celsius=58.0, clocks_event_reasons=0x4)  # fmt: skip
+    vllm_processes(s)
+    s.serves("vllm", pid=4100, worker_pids=[4121], gpus=list(range(8)), requests_running=24.0,
+             rates={"generation_tokens_total": 1500.0})  # fmt: skip
+    return s.passes(minutes=6)
+
+
+SITUATIONS: dict[str, Callable[[], Situation]] = {
+    "8 GPUs empty": lambda: Situation(gpus=8).passes(minutes=6),
+    "8 GPUs, pool reserved, idle": lambda: vllm_idle(gpus=8),
+    "8 GPUs serving under load": busy,
+}
+
+
+def median_seconds(work: Callable[[], object], rounds: int = 200) -> float:
+    """Median processor time of `work`."""
+    times = []
+    for _ in range(rounds):
+        before = time.process_time_ns()
+        work()
+        times.append(time.process_time_ns() - before)
+    return sorted(times)[rounds // 2] / 1e9
+
+
+def fresh(snapshot: Snapshot) -> list[Snapshot]:
+    """Copies of a snapshot with samples, as they come off the wire, ten seconds apart."""
+    body = msgspec.json.encode(snapshot)
+    copies = []
+    for number in range(1, 201):
+        copied = msgspec.json.decode(body, type=Snapshot)
+        copied.taken_at += 10 * number
+        copies.append(copied)
+    return copies
+
+
+def with_samples(situation: Situation) -> Snapshot:
+    caught: list[Snapshot] = []
+    window, situation.window = situation.window, Window("bench")
+    situation.window.add = lambda snapshot, received_at=None: caught.append(copy.deepcopy(snapshot))  # type: ignore[method-assign]
+    situation.reports()
+    situation.window = window
+    return caught[0]
+
+
+def main() -> int:
+    rules = default_rules()
+    print(f"judging with {len(rules.rules)} rules (processor time, median of 200)")
+    print(f"{'situation':32}{'fold in':>10}{'judge':>10}{'in words':>10}")
+    for name, build in SITUATIONS.items():
+        situation = build()
+        window = situation.window
+        copies = iter(fresh(with_samples(situation)))
+        fold = median_seconds(lambda: window.add(next(copies)))  # noqa: B023
+
+        def judged(window: Window = window) -> object:
+            for gpu in window.gpus.values():
+                gpu.track._cache.clear()  # as after a new snapshot
+            return judge(window, rules)
+
+        judging = median_seconds(judged)
+        checkup = examine(window, rules)
+        worded = median_seconds(lambda: explain(checkup, "en", rules))  # noqa: B023
+        print(f"{name:32}{fold * 1e3:>7.3f} ms{judging * 1e3:>7.3f} ms{worded * 1e3:>7.3f} ms")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

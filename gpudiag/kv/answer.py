@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from gpudiag.kv import catalogue
-from gpudiag.kv.cache import if_every_head_had_its_own, rate
+from gpudiag.kv.cache import Stage, if_every_head_had_its_own, rate, stages
 from gpudiag.kv.config import Config, open_config
 from gpudiag.kv.dtypes import GGUF_RECIPES, CacheDtype, cache_dtype
 from gpudiag.kv.engines import engine_class
@@ -145,6 +145,7 @@ class _Calculation:
 
     def __init__(self, question: Question) -> None:
         self.question = question
+        self.known_weights: dict[int, int] = {}
         self.model = _model(question)
         self.form = weight_format(self.model.config, self._weights_dtype())
         self.gpu_name, self.gpu_bytes, self.gpu_source = _gpu(question.gpu)
@@ -163,7 +164,6 @@ class _Calculation:
         total = engine.total_bytes(self.tokens, self.per_replica)
         length = question.max_model_len or self.model.shape.max_positions or self.tokens
         pool, largest = budget.pool_bytes, engine.largest_batch(budget, self.tokens)
-        room = None if pool is None else pool + (budget.state_pool_bytes or 0)
         stage = engine.stage(self.tokens)
         mha = if_every_head_had_its_own(stage.parts, engine.storage)
         concurrency = None if pool is None else engine.concurrency(pool, length)
@@ -186,7 +186,7 @@ class _Calculation:
             pool_tokens=None if pool is None else engine.pool_tokens(pool, length),
             max_concurrency=concurrency,
             fits=None if largest is None else self.per_replica <= largest,
-            over_capacity_bytes=None if room is None else total - room,
+            over_capacity_bytes=engine.over_capacity(budget, self.tokens, self.per_replica),
             largest_batch=None if largest is None else largest * question.dp,
             longest_context=engine.longest_context(budget, self.per_replica, self._limit()),
             formula=formula(engine, self.tokens, question.requests, self.per_replica),
@@ -222,10 +222,19 @@ class _Calculation:
             weights_bytes=self.weights(tp),
             experts=self.model.weights.has_experts,
         )
-        return engine_class(name or self.engine_name)(self.model.shape, setup)
+        return engine_class(name or self.engine_name)(self.model.shape, setup, self.stages)
+
+    @cached_property
+    def stages(self) -> list[Stage]:
+        return stages(self.model.shape, self.question.pp, draft=self.question.num_speculative_tokens > 0)
 
     def weights(self, tp: int) -> int:
         """Weights on the fullest GPU; vLLM also builds a table of rotary angles while loading."""
+        if tp not in self.known_weights:
+            self.known_weights[tp] = self._weigh(tp)
+        return self.known_weights[tp]
+
+    def _weigh(self, tp: int) -> int:
         question, count = self.question, self.model.weights
         draft = question.num_speculative_tokens > 0 and bool(self.model.shape.draft)
         if question.checkpoint_bytes is not None and question.weights_dtype == "auto":

@@ -5,13 +5,12 @@ All functions are pure. `tp` divides KV heads (never below one head) and states,
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpudiag.kv.dtypes import CacheDtype, bytes_per_element
 from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
-from gpudiag.kv.shape import ModelShape
+from gpudiag.kv.shape import ModelShape, count_parts
 
 INDEXER_SCALE_EVERY = 128  # one f32 scale per 128 fp8 elements of an indexer key
 ROPE_BYTES = 2  # the rope part of a wide fp8 row stays at 16 bits
@@ -104,9 +103,7 @@ def stages(shape: ModelShape, pp: int, draft: bool = False) -> list[Stage]:
     found = []
     first = 0
     for number, size in enumerate(partition(len(shape.layers), pp)):
-        counted: Counter[Part] = Counter()
-        for parts in shape.layers[first : first + size]:
-            counted.update(parts)
+        counted = count_parts(shape.layers[first : first + size])
         if draft and number == pp - 1:
             counted.update(shape.draft)
         found.append(Stage(tuple(counted.items())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,18 @@ POSITIONS = (
 )
 
 
+# Keys that may hold one value per layer; without them, layers of one kind are alike.
+PER_LAYER = (
+    *heads.QUERY,
+    *heads.KEY_VALUE,
+    *heads.PER_LAYER,
+    *heads.HEAD_DIM,
+    "block_configs",
+    "compress_ratios",
+    "indexer_types",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelShape:
     """One model's geometry. `layers` holds a tuple of parts per layer; `draft` those of its MTP layers.
@@ -48,7 +61,21 @@ class ModelShape:
 
     def parts(self) -> Counter[Part]:
         """How many layers keep each kind of part."""
-        return Counter(part for layer in self.layers for part in layer)
+        return count_parts(self.layers)
+
+
+def count_parts(layers: Iterable[tuple[Part, ...]]) -> Counter[Part]:
+    """Equal parts counted. Layers alike share one tuple, so each is looked into once."""
+    times: dict[int, int] = {}
+    seen: dict[int, tuple[Part, ...]] = {}
+    for parts in layers:
+        times[id(parts)] = times.get(id(parts), 0) + 1
+        seen[id(parts)] = parts
+    counted: Counter[Part] = Counter()
+    for key, parts in seen.items():
+        for part in parts:
+            counted[part] += times[key]
+    return counted
 
 
 def read_shape(config: Any) -> ModelShape:
@@ -77,10 +104,16 @@ def read_shape(config: Any) -> ModelShape:
 def _read_layers(config: Config, kinds: list[str]) -> Layers:
     """Parts per layer; equal ones share one object, so that counting them stays cheap."""
     seen: dict[Any, tuple[Part, ...]] = {}
+    alike: dict[str, tuple[Part, ...]] = {}
+    varies = any(isinstance(config.text.get(name), list) for name in PER_LAYER)
+    varies = varies or bool(config.text.get("index_topk_freq"))
     layers = []
     for layer, kind in enumerate(kinds):
-        parts = parts_of(kind, config, layer)
-        layers.append(seen.setdefault(parts, parts))
+        parts = None if varies else alike.get(kind)
+        if parts is None:
+            parts = parts_of(kind, config, layer)
+            parts = alike[kind] = seen.setdefault(parts, parts)
+        layers.append(parts)
     if not any(layers):
         raise KvError("config: no layer keeps anything for a sequence; this is not a generating model")
     return tuple(layers)

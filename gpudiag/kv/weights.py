@@ -161,7 +161,10 @@ class WeightCount:
         return found
 
     def _first(self) -> list[Matrices]:
-        return [Matrices("embedding", _padded(self.shape.vocabulary) * self.hidden, linear=False)]
+        found = [Matrices("embedding", _padded(self.shape.vocabulary) * self.hidden, linear=False)]
+        for name in ("vision_config", "audio_config"):
+            found += _tower(self.config.root.get(name), self.hidden)
+        return found
 
     def _last(self) -> list[Matrices]:
         """Final norm and output head; a tied head is the embedding, stored once."""
@@ -354,6 +357,20 @@ class WeightCount:
 
     def _gated(self, width: int, inside: int) -> int:
         return (2 if self.ungated else 3) * inside * width
+
+
+def _tower(tower: Any, hidden: int) -> list[Matrices]:
+    """A vision or audio encoder: 16 bits, whole on every GPU. Empty when the config does not describe it."""
+    if not isinstance(tower, dict):
+        return []
+    width = tower.get("hidden_size") or tower.get("d_model")
+    layers = tower.get("num_hidden_layers") or tower.get("depth") or tower.get("encoder_layers")
+    inner = tower.get("intermediate_size") or tower.get("encoder_ffn_dim")
+    if not (isinstance(width, int) and isinstance(layers, int) and isinstance(inner, int)):
+        return []
+    matrices = 3 if tower.get("model_type") in ("pixtral", "qwen2_5_vl") else 2
+    elements = layers * (4 * width * width + matrices * width * inner) + width * hidden
+    return [Matrices("tower", elements, linear=False, sharded=False)]
 
 
 def weight_format(config: Config, asked: str) -> Format:

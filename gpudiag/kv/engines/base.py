@@ -60,9 +60,10 @@ class Engine:
     default_utilization: float | None = None
     state_float32 = False
 
-    def __init__(self, shape: ModelShape, setup: Setup) -> None:
+    def __init__(self, shape: ModelShape, setup: Setup, dealt: list[Stage] | None = None) -> None:
         self.shape = shape
         self.setup = setup
+        self.dealt = dealt
 
     @cached_property
     def storage(self) -> Storage:
@@ -76,7 +77,7 @@ class Engine:
 
     @cached_property
     def stages(self) -> list[Stage]:
-        return stages(self.shape, self.setup.pp, draft=self.setup.speculative > 0)
+        return self.dealt or stages(self.shape, self.setup.pp, draft=self.setup.speculative > 0)
 
     def stage(self, tokens: int) -> Stage:
         return self.stages[0] if len(self.stages) == 1 else fullest(self.stages, self.storage, tokens)
@@ -127,6 +128,12 @@ class Engine:
         if budget.pool_bytes is None:
             return None
         return self.pool_units(budget.pool_bytes) // self.units(tokens)
+
+    def over_capacity(self, budget: Budget, tokens: int, requests: int) -> int | None:
+        """Bytes that `requests` need beyond the pool; negative is what stays free."""
+        if budget.pool_bytes is None:
+            return None
+        return self.total_bytes(tokens, requests) - budget.pool_bytes
 
     def longest_context(self, budget: Budget, requests: int, limit: int) -> int | None:
         """Longest length, up to `limit`, at which `requests` fit; 0 when not even one token does."""

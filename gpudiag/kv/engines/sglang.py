@@ -77,6 +77,15 @@ class Sglang(Engine):
         by_states = max(0, budget.state_pool_bytes) // (states * STATES_PER_REQUEST)
         return by_states if by_tokens is None else min(by_tokens, by_states)
 
+    def over_capacity(self, budget: Budget, tokens: int, requests: int) -> int | None:
+        """What the scarcer of the two pools lacks; one cannot lend to the other."""
+        if budget.pool_bytes is None:
+            return None
+        growing = requests * self._aligned(tokens) * self.bytes_per_token(tokens) - budget.pool_bytes
+        if budget.state_pool_bytes is None:
+            return growing
+        return max(growing, requests * self.states() * STATES_PER_REQUEST - budget.state_pool_bytes)
+
     def budget(self) -> Budget:
         setup = self.setup
         if setup.gpu_bytes is None or setup.weights_bytes is None:

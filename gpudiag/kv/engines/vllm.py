@@ -19,6 +19,7 @@ BLOCK = 16
 LATENT_BLOCK = 64
 TWO_BATCHES_SINCE = (0, 23)  # about: batches in flight doubled with async scheduling
 GRAPHS_BEFORE_POOL_SINCE = (0, 21)
+TOKENS_BY_CONCURRENCY_SINCE = (0, 20, 1)
 UTILIZATION_092_SINCE = (0, 30)
 BIG_GPU = 70 * GIB
 LARGE_GPU = 160 * GIB
@@ -57,11 +58,10 @@ class Vllm(Engine):
 
     @cached_property
     def plan(self) -> Plan:
-        layers = self._layers()
-        kinds = {_kind(part) for part, _ in layers}
-        if len(kinds) <= 1 or kinds == {("full",)}:
-            return self._uniform(layers)
-        return self._grouped(layers)
+        distinct = list(dict.fromkeys(part for stage in self.stages for part, _ in stage.parts))
+        if len({_kind(part) for part in distinct}) <= 1:
+            return self._uniform(distinct)
+        return self._grouped(self._layers())
 
     def _layers(self) -> list[tuple[Part, int]]:
         """All parts with the layer they sit on; draft layers count as the last ones."""
@@ -70,13 +70,13 @@ class Vllm(Engine):
             found += [(part, len(self.shape.layers) - 1) for part in self.shape.draft]
         return found
 
-    def _uniform(self, layers: list[tuple[Part, int]]) -> Plan:
+    def _uniform(self, parts: list[Part]) -> Plan:
         """One group holds every layer; a block is the sum of their pages, whatever their widths."""
-        part = layers[0][0]
+        part = parts[0]
         if isinstance(part, State):
             stage = fullest(self.stages, self.storage, 1)
             return Plan(stage.fixed_bytes(self.storage, 1), (Group(1, state=True),))
-        size = self._block_size(layers)
+        size = self._block_size(parts)
         stage = fullest(self.stages, self.storage, size)
         per_token = sum(count * rate(one, self.storage) for one, count in stage.parts)
         rows = sum(count for one, count in stage.parts if isinstance(one, CompressedLatent))
@@ -88,8 +88,11 @@ class Vllm(Engine):
         """Groups of equally many layers and equal pages, so that any group can take any block."""
         by_spec: dict[object, list[int]] = {}
         parts: dict[object, Part] = {}
+        specs: dict[int, object] = {}
         for part, index in layers:
-            spec = self._spec(part)
+            spec = specs.get(id(part))
+            if spec is None:
+                spec = specs[id(part)] = self._spec(part)
             by_spec.setdefault(spec, []).append(index)
             parts.setdefault(spec, part)
         base, page = self._pages(list(parts.values()))
@@ -146,10 +149,10 @@ class Vllm(Engine):
             most, first = max(most, *here), last
         return most
 
-    def _block_size(self, layers: list[tuple[Part, int]]) -> int:
+    def _block_size(self, parts: list[Part]) -> int:
         if self.setup.block_size:
             return self.setup.block_size
-        latent = any(isinstance(part, (Latent, CompressedLatent)) and part.index_dim for part, _ in layers)
+        latent = any(isinstance(part, (Latent, CompressedLatent)) and part.index_dim for part in parts)
         return LATENT_BLOCK if latent else BLOCK
 
     @property
@@ -208,9 +211,13 @@ class Vllm(Engine):
         return self.pool_units(pool)
 
     def pool_tokens(self, pool: int, length: int) -> int:
-        """One kind of layer: blocks × block size. Several: what requests of `length` can use."""
-        groups = self.plan.groups
-        if len(groups) == 1 and not groups[0].state and groups[0].window is None:
+        """One kind of layer: blocks × block size. Several: what requests of `length` can use.
+
+        From 0.20.1 on vLLM's own log line follows the second rule for window layers too.
+        """
+        groups, version = self.plan.groups, self.setup.version
+        by_length = version is not None and version >= TOKENS_BY_CONCURRENCY_SINCE
+        if len(groups) == 1 and not groups[0].state and not (by_length and groups[0].window):
             return self.pool_blocks(pool) * groups[0].tokens
         return int(self.concurrency(pool, length) * length)
 

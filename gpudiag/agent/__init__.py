@@ -8,7 +8,7 @@ in order, and `spool.py` keeps what cannot be sent. It imports model, client and
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -29,6 +29,7 @@ __all__ = [
     "RealClock",
     "ScaledClock",
     "history",
+    "observe",
     "release",
     "watch",
 ]
@@ -44,24 +45,28 @@ def release(seconds: float = 600.0) -> dict[str, Any]:
     return msgspec.json.decode(ask({"ask": "release", "seconds": seconds}))
 
 
+def observe(
+    observer: Observer, seconds: float, progress: Callable[[float], None] = lambda share: None
+) -> Iterator[Snapshot]:
+    """Snapshots of this host for so long, as they come; `progress` gets the share done (0 to 1)."""
+    observer.start()
+    try:
+        begun, never = observer.clock.monotonic(), threading.Event()
+        for number in range(1, max(1, round(seconds / observer.interval)) + 1):
+            due = begun + number * min(observer.interval, seconds)
+            while (left := due - observer.clock.monotonic()) > 0:
+                observer.clock.wait(never, min(0.5, left))
+                progress(min(1.0, (observer.clock.monotonic() - begun) / seconds))
+            yield observer.snapshot()
+    finally:
+        observer.stop()
+
+
 def watch(
     seconds: float = 10.0,
     progress: Callable[[float], None] = lambda share: None,
     observer: Observer | None = None,
     interval: float = 2.0,
 ) -> list[Snapshot]:
-    """Looks at this host for so long, without any server; calls `progress` with the share done (0 to 1)."""
-    seen = observer or Observer(source="local", interval=interval)
-    seen.start()
-    try:
-        snapshots: list[Snapshot] = []
-        begun, never = seen.clock.monotonic(), threading.Event()
-        for number in range(1, max(2, round(seconds / seen.interval) + 1)):
-            due = begun + number * min(seen.interval, seconds)
-            while (left := due - seen.clock.monotonic()) > 0:
-                seen.clock.wait(never, min(0.5, left))
-                progress(min(1.0, (seen.clock.monotonic() - begun) / seconds))
-            snapshots.append(seen.snapshot())
-        return snapshots
-    finally:
-        seen.stop()
+    """Looks at this host for so long, without any server; what `gpudiag why` does where no agent runs."""
+    return list(observe(observer or Observer(source="local", interval=interval), seconds, progress))

@@ -27,6 +27,7 @@ class DeclaredServer:
 
     engine: str
     address: str
+    name: str | None = None
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ class Servers:
                 continue
             port = declared.address.rpartition(":")[2].rstrip("/")
             wanted[key] = self._known.get(key) or _Server(
-                f"{declared.engine}:{port}",
+                declared.name or f"{declared.engine}:{port}",
                 TABLES.get(declared.engine),
                 declared.engine,
                 declared.address,

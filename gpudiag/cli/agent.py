@@ -1,0 +1,135 @@
+"""`gpudiag agent`: the per-host agent, and words to the one that runs here (release, resume, status)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from types import FrameType
+
+from gpudiag.errors import GpudiagError
+
+SUMMARY = "Reports this host's GPUs to the API; `agent release` lets go of them for a while."
+
+RELEASE_SPAN = "10m"
+
+
+class NoToken(GpudiagError):
+    """The token file cannot be used."""
+
+
+def arguments(parser: ArgumentParser) -> None:
+    from gpudiag.settings import add_options
+
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=("run", "release", "resume", "status"),
+        default="run",
+        help="run (default); or to the agent on this host: release the GPUs, resume, status",
+    )
+    parser.add_argument(
+        "--for", dest="span", metavar="SPAN", default=RELEASE_SPAN, help="how long to release (10m)"
+    )
+    add_options(parser, "agent")
+
+
+def run(options: Namespace) -> int:
+    if options.action == "run":
+        return run_agent(options)
+    return tell_agent(options)
+
+
+# ------------------------------------------------------------------------------------------ running
+
+
+def run_agent(options: Namespace) -> int:
+    """Works until a signal ends it; starts itself again when the driver was replaced."""
+    from gpudiag.agent import Agent, DeclaredServer, Observer
+    from gpudiag.agent.local import runtime_folder, state_folder
+    from gpudiag.client import Client
+    from gpudiag.settings import from_options
+
+    settings = from_options(options, "agent")
+    mine = settings.agent
+    state = state_folder()
+    agent = Agent(
+        Observer(
+            node=mine.node,
+            interval=mine.interval,
+            state=state,
+            servers=tuple(DeclaredServer(e.engine, e.address, e.name) for e in settings.engines),
+        ),
+        Client(mine.api, token_in(mine.token_file)),
+        state=state,
+        runtime=runtime_folder(),
+        spool=Path(mine.spool) if mine.spool else None,
+        spool_bytes=mine.spool_bytes,
+        say=say,
+    )
+
+    def end(number: int, frame: FrameType | None) -> None:
+        agent.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    say(f"reports {agent.observer.node} to {mine.api} every {mine.interval:g} s")
+    if agent.run() == "restart":
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    return 0
+
+
+def token_in(file: str | None) -> str | None:
+    """The token that the file holds."""
+    if file is None:
+        return None
+    try:
+        token = Path(file).read_text().strip()
+    except OSError as error:
+        raise NoToken(
+            f"agent: token file {file} cannot be read: {error.strerror}. "
+            "Make one with: gpudiag token create --role agent --node NAME"
+        ) from None
+    if not token:
+        raise NoToken(f"agent: token file {file} is empty")
+    return token
+
+
+def say(line: str) -> None:
+    print(f"gpudiag agent: {line}", file=sys.stderr, flush=True)
+
+
+# ------------------------------------------------------------------------- to the agent on this host
+
+
+def tell_agent(options: Namespace) -> int:
+    import msgspec
+
+    from gpudiag.agent import release
+    from gpudiag.agent.local import ask
+    from gpudiag.settings import SettingsError, seconds
+
+    if options.action == "status":
+        status = msgspec.json.decode(ask({"ask": "status"}))
+        held = "released" if status["released"] else "watched" if status["holds_driver"] else "not reachable"
+        print(f"The agent (pid {status['pid']}) reports as {status['node']}; its GPUs are {held}.")
+        print(f"{status['snapshots']} snapshots, {status['waiting']} wait to be sent, {status['lost']} lost.")
+        return 0
+    if options.action == "resume":
+        ask({"ask": "resume"})
+        print("The agent watches the GPUs again.")
+        return 0
+    try:
+        span = seconds(options.span)
+    except ValueError as error:
+        raise SettingsError(f"--for {error}; got {options.span!r}") from None
+    answer = release(span)
+    if not answer["released"]:
+        print("The agent was told, but a call into the driver still hangs in it.", file=sys.stderr)
+        print("A reset will be refused until it returns; stopping the agent may help.", file=sys.stderr)
+        return 1
+    print(f"The agent has let go of the GPUs for {answer['seconds']:g} s; it comes back by itself,")
+    print("or at once with: gpudiag agent resume")
+    return 0

@@ -1,0 +1,82 @@
+"""`gpudiag record`: this host's snapshots as JSON lines, to look at later or to go with a bug report."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import BinaryIO
+
+from gpudiag.errors import GpudiagError
+from gpudiag.model import Snapshot
+
+SUMMARY = "Writes this host's snapshots to a file, one JSON document a line."
+
+
+class CannotWrite(GpudiagError):
+    """The file cannot be written."""
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="where to write; - is standard output")
+    parser.add_argument("--for", dest="span", metavar="SPAN", default="60s", help="how long to watch (60s)")
+    parser.add_argument("--interval", metavar="SPAN", default="10s", help="time between snapshots (10s)")
+    parser.add_argument("--node", metavar="NAME", help="name of this node (the host name)")
+    parser.add_argument(
+        "--past", action="store_true", help="take the last SPAN from the agent that runs on this host"
+    )
+
+
+def run(options: Namespace) -> int:
+    span, interval = span_of("--for", options.span), span_of("--interval", options.interval)
+    snapshots = _past(span) if options.past else _from_now(span, interval, options.node)
+    if options.file == "-":
+        write(snapshots, sys.stdout.buffer)
+        return 0
+    try:
+        with open(options.file, "wb") as file:
+            count = write(snapshots, file)
+    except OSError as error:
+        raise CannotWrite(f"record: {options.file} cannot be written: {error.strerror}") from None
+    print(f"{count} snapshots in {options.file}. Look at them with: gpudiag replay {options.file}")
+    return 0
+
+
+def write(snapshots: Iterable[Snapshot], file: BinaryIO) -> int:
+    """One line per snapshot, as it comes; how many there were."""
+    import msgspec
+
+    count = 0
+    for snapshot in snapshots:
+        file.write(msgspec.json.encode(snapshot) + b"\n")
+        file.flush()
+        count += 1
+    return count
+
+
+def span_of(option: str, text: str) -> float:
+    """Seconds of an option such as `60s` or `5m`."""
+    from gpudiag.settings import SettingsError, seconds
+
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise SettingsError(f"{option} {error}; got {text!r}") from None
+
+
+def _past(span: float) -> list[Snapshot]:
+    from gpudiag.agent import history
+
+    return history(span)
+
+
+def _from_now(span: float, interval: float, node: str | None) -> Iterable[Snapshot]:
+    from gpudiag.agent import Observer, observe
+    from gpudiag.cli.terminal import Progress
+
+    progress = Progress("watching", span)
+    try:
+        observer = Observer(node=node, source="local", interval=min(interval, span))
+        yield from observe(observer, span, lambda share: progress.tick())
+    finally:
+        progress.done()

@@ -1,0 +1,100 @@
+"""`gpudiag replay`: the diagnosis of recorded snapshots, or their way to an API."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from gpudiag.errors import GpudiagError
+
+if TYPE_CHECKING:
+    from gpudiag.model import Snapshot
+    from gpudiag.window import Window
+
+SUMMARY = "Diagnoses a file that `gpudiag record` wrote, or sends it to an API."
+
+
+class NotARecording(GpudiagError):
+    """The file holds something else than snapshots."""
+
+
+def arguments(parser: ArgumentParser) -> None:
+    from gpudiag.cli.terminal import add_output_options
+
+    parser.add_argument("file", metavar="FILE", help="JSON lines of snapshots; - is standard input")
+    parser.add_argument("--node", metavar="NAME", help="only this node of the file")
+    parser.add_argument("--api", metavar="URL", help="send the snapshots there instead of judging them here")
+    parser.add_argument("--token-file", metavar="FILE", help="file with a token for --api")
+    add_output_options(parser)
+
+
+def run(options: Namespace) -> int:
+    snapshots = (s for s in read(options.file) if options.node in (None, s.node))
+    if options.api:
+        return _send(snapshots, options.api, options.token_file)
+    return _judge(list(windows_of(snapshots).values()), options)
+
+
+def read(file: str) -> Iterator[Snapshot]:
+    """The snapshots of a file, in its order; raises NotARecording with the line that is none."""
+    import msgspec
+
+    from gpudiag.model import Snapshot
+
+    decode = msgspec.json.Decoder(Snapshot).decode
+    try:
+        with sys.stdin.buffer if file == "-" else open(file, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    try:
+                        yield decode(line)
+                    except msgspec.MsgspecError as error:
+                        raise NotARecording(f"replay: {file} line {number} is no snapshot: {error}") from None
+    except OSError as error:
+        raise NotARecording(f"replay: {file} cannot be read: {error.strerror}") from None
+
+
+def windows_of(snapshots: Iterable[Snapshot]) -> dict[str, Window]:
+    """A window per node, as the server would have built it."""
+    from gpudiag.window import Window
+
+    windows: dict[str, Window] = {}
+    for snapshot in snapshots:
+        windows.setdefault(snapshot.node, Window(snapshot.node)).add(snapshot)
+    if not windows:
+        raise NotARecording("replay: the file holds no snapshot of that node, or none at all")
+    return windows
+
+
+def _judge(windows: list[Window], options: Namespace) -> int:
+    import msgspec
+
+    from gpudiag.cli.terminal import chosen_language, colour, columns, print_json
+    from gpudiag.examine import examine
+    from gpudiag.explain import explain
+    from gpudiag.plaintext import diagnosis_text
+    from gpudiag.words import language_of
+
+    language = language_of(chosen_language(options.lang))
+    answers = [msgspec.to_builtins(explain(examine(window), language)) for window in windows]
+    if options.json:
+        print_json(answers[0] if len(answers) == 1 else answers)
+        return 0
+    for answer in answers:
+        print(diagnosis_text(answer, language, width=columns(), colour=colour()))
+    return 0
+
+
+def _send(snapshots: Iterable[Snapshot], api: str, token_file: str | None) -> int:
+    from gpudiag.cli.agent import token_in
+    from gpudiag.client import Client
+
+    count = 0
+    with Client(api, token_in(token_file)) as client:
+        for snapshot in snapshots:
+            client.send(snapshot)
+            count += 1
+    print(f"{count} snapshots sent to {api}.")
+    return 0

@@ -62,7 +62,7 @@ def explain(
     now: float | None = None,
     runbooks: str = "/runbooks",
 ) -> Diagnosis:
-    """Put a checkup into words. `runbooks` is the address below which the rules' pages stand."""
+    """Put a checkup into words. `runbooks` is where the rules' pages stand: an address, or a command."""
     speaker = _Speaker(checkup, language, rules or default_rules(), runbooks)
     return speaker.diagnosis(checkup.judged_at if now is None else now)
 
@@ -73,7 +73,7 @@ class _Speaker:
     def __init__(self, checkup: Checkup, language: Language, rules: Ruleset, runbooks: str) -> None:
         self.checkup, self.language, self.rules = checkup, language, rules
         self.words = words(language)
-        self.runbooks = runbooks.rstrip("/")
+        self.runbooks = runbooks if runbooks.endswith(" ") else runbooks.rstrip("/") + "/"
         self.simulated = checkup.snapshot.source == "simulated"
 
     def diagnosis(self, now: float) -> Diagnosis:
@@ -205,7 +205,7 @@ class _Speaker:
             "does_not_mean": said["does_not_mean"],
             "evidence": [self.evidence(item, page) for item in finding.evidence],
             "next_steps": said["steps"],
-            "runbook_url": f"{self.runbooks}/{finding.rule}",
+            "runbook_url": f"{self.runbooks}{finding.rule}",
             "explains": finding.explains,
             "since": _iso(finding.since),
         }

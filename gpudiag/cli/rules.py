@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     from gpudiag.examine import Ruleset
     from gpudiag.settings import load
 
-    rules = Ruleset(thresholds=load(options.config).thresholds)
+    rules = Ruleset(thresholds=load(options.config).rules)
     language = terminal.chosen_language(options.lang)
     if options.rule:
         return show(rules, options.rule, language, options.json)

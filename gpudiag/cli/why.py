@@ -1,0 +1,65 @@
+"""`gpudiag why [NODE[:GPU]]`: the diagnosis, through the API or of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from gpudiag.cli import sources, terminal
+
+SUMMARY = "the diagnosis of a node; without a name, of this machine"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "node", nargs="?", metavar="NODE[:GPU]", help="a node, pod, job:ID or pid:N of the API"
+    )
+    parser.add_argument("--at", metavar="TIME", help="judge the past: 15:43, 10m, 2026-11-29T03:12Z")
+    parser.add_argument("--for", dest="seconds", metavar="10s", default="10s", help="how long to look (10s)")
+    parser.add_argument("--explain-rule", metavar="RULE", help="say why a rule did not fire on this machine")
+    parser.add_argument("--config", metavar="FILE", help="TOML file with settings (GPUDIAG_CONFIG)")
+    terminal.add_api_options(parser)
+    terminal.add_output_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    language = terminal.chosen_language(options.lang)
+    if options.explain_rule and not options.node:
+        return explain_rule(options)
+    diagnosis = sources.from_api(options, language) if options.node else here(options, language)
+    if options.json:
+        terminal.print_json(diagnosis)
+        return 0
+    from gpudiag.plaintext import diagnosis_text
+
+    text = diagnosis_text(diagnosis, language, width=terminal.columns(), colour=terminal.colour())
+    sys.stdout.write(text)
+    return 0
+
+
+def here(options: argparse.Namespace, language: str) -> dict[str, Any]:
+    from gpudiag.settings import seconds
+
+    if options.at:
+        raise sources.BadTarget("--at needs a NODE: the past is what the API remembers")
+    try:
+        span = seconds(options.seconds)
+    except ValueError as error:
+        raise sources.BadTarget(f"--for {error}") from None
+    return sources.from_here(span, options.config, language)
+
+
+def explain_rule(options: argparse.Namespace) -> int:
+    """For each GPU: did the rule fire, was it clear, could it not be judged, and why."""
+    from gpudiag.cli.rules import NoSuchRule
+    from gpudiag.settings import seconds
+    from gpudiag.why_not import account_of
+
+    window, rules = sources.window_here(seconds(options.seconds), options.config)
+    rule = rules.by_id.get(options.explain_rule)
+    if rule is None:
+        raise NoSuchRule(f"there is no rule {options.explain_rule!r}; `gpudiag rules` lists them")
+    for line in account_of(rule, window):
+        print(line)
+    return 0

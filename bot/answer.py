@@ -124,6 +124,7 @@ class Answer:
     actions: tuple[Action, ...] = ()
     choice: Choice | None = None
     preformatted: str = ""
+    key: str = ""  # names the state of a message that is edited later
     public: bool = False  # told to everybody in the channel, as changes are
 
     def paragraphs_together(self) -> tuple[str | By, ...]:

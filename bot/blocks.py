@@ -56,7 +56,7 @@ def message(answer: Answer) -> Json:
     if answer.table:
         blocks.append(table(answer.table))
     if answer.actions or answer.choice:
-        blocks.append(actions(answer.actions, answer.choice))
+        blocks.append(actions(answer.actions, answer.choice, answer.key))
     if answer.notes:
         blocks.append(context(cut("\n".join(prose(note) for note in answer.notes), FIELD)))
     return {"text": fallback(answer), "blocks": blocks}
@@ -275,13 +275,14 @@ def cell(text: str) -> str:
     return (text if len(text) <= CELL else text[: CELL - 1] + "…") or "-"
 
 
-def actions(pressed: tuple[Action, ...], choice: Choice | None) -> Json:
+def actions(pressed: tuple[Action, ...], choice: Choice | None, key: str = "") -> Json:
     """Buttons. Their action ids are unique in the message and say how they are carried out."""
     usable = [action for action in pressed if len(action.command) <= VALUE and len(action.url) <= 3000]
     elements = [button(action, number) for number, action in enumerate(usable[:MOST_BUTTONS])]
     if choice and choice.options:
         elements.append(menu(choice))
-    return {"type": "actions", "elements": elements}
+    named = {"block_id": plain(key)[:255]} if key else {}
+    return {"type": "actions", "elements": elements, **named}
 
 
 def button(action: Action, number: int) -> Json:

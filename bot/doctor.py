@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
 
-from bot.answer import Answer, Evidence, Step
+from bot.answer import Answer, Step
 from bot.questions import ApiRefused, Questions
 from bot.words import say
+from gpudiag import __version__
 from gpudiag.errors import GpudiagError
+
+if TYPE_CHECKING:
+    from bot.delivery import Delivery
+    from bot.settings import Settings
+    from bot.state import State
+
+NEEDED = ("commands", "chat:write", "app_mentions:read")
+OPTIONAL = {
+    "im:history": "d.use.im",
+    "users:read": "d.use.users",
+    "files:write": "d.use.pictures",
+    "files:read": "d.use.files",
+}
+CLOCK_SECONDS = 120.0  # Slack refuses signatures that are five minutes off
 
 
 @dataclass(frozen=True)
@@ -22,16 +41,44 @@ class Check:
 def answer(checks: list[Check], lang: str) -> Answer:
     bad = [check for check in checks if check.good is False]
     off = [check for check in checks if check.good is None]
-    headline = say(lang, "d.bad", count=len(bad)) if bad else say(lang, "d.ok")
-    signs = {True: "✓", False: "✗", None: "–"}
+    signs = {True: "d.s.ok", False: "d.s.bad", None: "d.s.off"}
     return Answer(
-        headline=headline,
+        headline=say(lang, "d.bad", count=len(bad)) if bad else say(lang, "d.ok"),
         lang=lang,
         state="warning" if bad else "ok",
-        facts=(say(lang, "d.more", count=len(off)),) if off else (),
-        evidence=tuple(Evidence(f"{signs[check.good]} {check.text}") for check in checks),
+        facts=(f"gpudiag {__version__}", *((say(lang, "d.more", count=len(off)),) if off else ())),
+        paragraphs=tuple(f"{say(lang, signs[check.good])} {check.text}" for check in checks),
         steps=tuple(Step(check.cure) for check in (*bad, *off) if check.cure),
     )
+
+
+def examine(
+    settings: Settings,
+    lang: str,
+    api: Questions | None = None,
+    delivery: Delivery | None = None,
+    state: State | None = None,
+) -> Answer:
+    """Look at everything the bot needs, from the outside in."""
+    from bot.api import Api
+    from bot.delivery import Delivery
+
+    own_api = None if api else Api(settings.api_url, settings.api_token, 5.0)
+    asked = api or own_api
+    assert asked is not None
+    try:
+        checks = [check_api(asked, lang)]
+    finally:
+        if own_api:
+            own_api.close()
+    checks += check_secrets(settings, lang)
+    if settings.bot_token:
+        checks += check_slack(delivery or Delivery(settings), settings, lang)
+    if state:
+        checks += check_channels(state, lang)
+    if delivery:
+        checks += check_losses(delivery, lang)
+    return answer(checks, lang)
 
 
 def check_api(api: Questions, lang: str) -> Check:
@@ -40,8 +87,130 @@ def check_api(api: Questions, lang: str) -> Check:
     except ApiRefused as refused:
         key = "e.token" if refused.status in (401, 403) else "e.refused"
         return Check(say(lang, "d.api.no"), False, say(lang, key, detail=refused.detail))
-    except GpudiagError:
-        return Check(say(lang, "d.api.no"), False, say(lang, "e.away"))
+    except GpudiagError as error:
+        return Check(say(lang, "d.api.no"), False, str(error))
     except (LookupError, TypeError):
         return Check(say(lang, "d.api.no"), False, say(lang, "e.nonsense"))
     return Check(say(lang, "d.api.yes" if nodes else "d.api.empty"), True)
+
+
+def check_secrets(settings: Settings, lang: str) -> list[Check]:
+    if not settings.bot_token:
+        return [Check(say(lang, "d.token.no"), False, say(lang, "d.token.cure"))]
+    ways = [
+        name
+        for name, secret in (("HTTP", settings.signing_secret), ("Socket Mode", settings.app_token))
+        if secret
+    ]
+    if not ways:
+        return [Check(say(lang, "d.way.no"), False, say(lang, "d.way.cure"))]
+    return [Check(say(lang, "d.way", ways=" + ".join(ways)), True)]
+
+
+def check_slack(delivery: Delivery, settings: Settings, lang: str) -> list[Check]:
+    """The token, its kind and scopes, the clock, and whether Slack takes our messages."""
+    from bot.delivery import SlackAway, SlackRefused
+
+    try:
+        found = delivery.call("auth.test")
+    except SlackRefused as refused:
+        return [Check(say(lang, "d.auth.no", code=refused.code), False, say(lang, "d.token.cure"))]
+    except SlackAway:
+        return [Check(say(lang, "d.slack.no"), False, say(lang, "d.slack.cure"))]
+    workspace = f"{found.get('team') or ''} {found.get('team_id') or ''}".strip()
+    checks = [Check(say(lang, "d.auth", team=workspace), True)]
+    if not found.get("bot_id"):
+        checks.append(Check(say(lang, "d.kind.no"), False, say(lang, "d.token.cure")))
+    checks += check_scopes(str(found["headers"].get("x-oauth-scopes") or ""), lang)
+    checks += check_clock(str(found["headers"].get("date") or ""), lang)
+    if settings.app_token:
+        checks += check_socket(delivery, settings, lang)
+    return checks + check_messages(delivery, lang)
+
+
+def check_scopes(header: str, lang: str) -> list[Check]:
+    if not header:
+        return [Check(say(lang, "d.scopes.unknown"), None)]
+    given = {scope.strip() for scope in header.split(",")}
+    lacking = [scope for scope in NEEDED if scope not in given]
+    checks = [
+        Check(
+            say(lang, "d.scope.no", scope=f"`{scope}`"), False, say(lang, "d.scope.cure", scope=f"`{scope}`")
+        )
+        for scope in lacking
+    ]
+    if not lacking:
+        checks.append(Check(say(lang, "d.scopes", scopes=", ".join(f"`{scope}`" for scope in NEEDED)), True))
+    for scope, use in OPTIONAL.items():
+        good = True if scope in given else None
+        checks.append(Check(f"`{scope}`: {say(lang, use)}", good))
+    return checks
+
+
+def check_clock(date: str, lang: str) -> list[Check]:
+    try:
+        off = time.time() - parsedate_to_datetime(date).timestamp()
+    except (TypeError, ValueError):
+        return []
+    seconds = f"{abs(off):.0f}"
+    if abs(off) > CLOCK_SECONDS:
+        return [Check(say(lang, "d.clock.no", seconds=seconds), False, say(lang, "d.clock.cure"))]
+    return [Check(say(lang, "d.clock"), True)]
+
+
+def check_socket(delivery: Delivery, settings: Settings, lang: str) -> list[Check]:
+    from slack_sdk import WebClient
+    from slack_sdk.errors import SlackApiError
+
+    client = WebClient(base_url=settings.slack_api_url, timeout=5, proxy=settings.proxy)
+    client.proxy = settings.proxy
+    try:
+        client.apps_connections_open(app_token=settings.app_token)
+    except SlackApiError as error:
+        code = str(error.response.get("error"))
+        return [Check(say(lang, "d.socket.no", code=code), False, say(lang, "d.socket.cure"))]
+    except (OSError, ValueError):
+        return [Check(say(lang, "d.slack.no"), False, say(lang, "d.slack.cure"))]
+    return [Check(say(lang, "d.socket"), True)]
+
+
+def check_messages(delivery: Delivery, lang: str) -> list[Check]:
+    """Our example messages, judged by Slack's own blocks.validate, where it is offered."""
+    from bot.delivery import SlackAway, SlackRefused
+    from bot.examples import messages
+
+    checks = []
+    judged = 0
+    for name, said in messages(lang).items():
+        try:
+            delivery.call("blocks.validate", blocks=json.dumps(said["blocks"]))
+        except SlackRefused as refused:
+            if refused.code in (
+                "unknown_method",
+                "method_not_supported",
+                "missing_scope",
+                "not_allowed_token_type",
+            ):
+                return [Check(say(lang, "d.validate.off", code=refused.code), None)]
+            checks.append(Check(say(lang, "d.validate.no", name=name), False, str(refused)))
+        except SlackAway:
+            return [Check(say(lang, "d.validate.off", code="away"), None)]
+        judged += 1
+    return checks or [Check(say(lang, "d.validate", count=judged), True)]
+
+
+def check_channels(state: State, lang: str) -> list[Check]:
+    """Channels that watch, but that Slack does not let the bot write to."""
+    checks = []
+    for channel in dict.fromkeys(watch.channel for watch in state.watches()):
+        if code := state.note(f"unwritable:{channel}"):
+            text = say(lang, "d.channel.no", channel=channel, code=code)
+            checks.append(Check(text, False, say(lang, "d.channel.cure", channel=channel)))
+    return checks
+
+
+def check_losses(delivery: Delivery, lang: str) -> list[Check]:
+    lost = sum(
+        count for name, count in delivery.counts.items() if name.startswith(("response_url", "foreign"))
+    )
+    return [Check(say(lang, "d.lost", count=lost), None)] if lost else []

@@ -34,14 +34,13 @@ class Questions(Protocol):
 
     def acknowledge(self, finding: str, *, by: str, reason: str = "") -> Json: ...
 
-    def mute(self, node: str, *, seconds: float, by: str, reason: str = "", gpu: int | None = None,
-             rule: str | None = None) -> Json: ...  # fmt: skip
+    def mute(
+        self, node: str, *, seconds: float, by: str, reason: str = "", rule: str | None = None
+    ) -> Json: ...
 
     def mutes(self) -> Json: ...
 
     def unmute(self, mute: str, *, by: str) -> None: ...
-
-    def ready(self) -> Json: ...
 
 
 class ApiAway(GpudiagError):
@@ -65,9 +64,8 @@ class ApiNonsense(GpudiagError):
 class ApiRefused(GpudiagError):
     """The API understood and said no; `detail` is its sentence, `nearest` the names it offers."""
 
-    def __init__(self, status: int, detail: str, nearest: tuple[str, ...] = (), retry_after: float = 0.0):
+    def __init__(self, status: int, detail: str, nearest: tuple[str, ...] = ()):
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.nearest = nearest
-        self.retry_after = retry_after

@@ -17,14 +17,16 @@ from bot.text import clean, tokens
 HERE = frozenset({"here", "!", "여기", "여기에", "채널에"})
 LANGUAGES = frozenset({"en", "ko"})
 FILLERS = frozenset({
-    "is", "are", "was", "were", "the", "a", "an", "so", "does", "do", "did", "my", "please", "with", "on", "of",
-    "about", "what", "what's", "whats", "wrong", "slow", "full", "idle", "stuck", "busy", "down", "hot",
+    "is", "are", "was", "were", "the", "a", "an", "so", "does", "do", "did", "my", "please", "with", "on",
+    "of", "about", "what", "what's", "whats", "wrong", "slow", "full", "idle", "stuck", "busy", "down", "hot",
     "좀", "지금", "장비", "노드", "느려", "느려요", "왜이래", "이래", "그래", "나요",
 })  # fmt: skip
 TARGET = re.compile(r"(?P<name>[^\s:/=]+)(?::(?:gpu)?(?P<gpu>\d{1,3}))?\Z", re.I)
 PARTICLE = re.compile(
     r"([\x21-\x7e]*[A-Za-z0-9])(?:은|는|이|가|을|를|의|도|에서|에|번이|번|로|으로|이랑|하고)\Z"
 )
+PASTED = re.compile(r"\s*(?:<@\w+>\s*)?(?:explain|paste|해설|분석)\s+(\S.*)", re.I | re.S)
+FINDING = re.compile(r"[a-z]{1,3}-[0-9a-f]{6,40}\Z")
 DURATION = re.compile(
     r"(\d{1,5}(?:\.\d)?)\s*(m|min|mins|minutes?|분|h|hr|hrs|hours?|시간|d|days?|일)\Z", re.I
 )
@@ -110,6 +112,8 @@ class Verb:
 
 def read(text: str) -> Request:
     """Understand one typed sentence; never raises."""
+    if pasted := PASTED.match(text):
+        return Request("explain", words=(pasted[1],))
     words = tokens(clean(text))
     words, here = take_here(words)
     words, lang = take_language(words)
@@ -290,10 +294,14 @@ def mute(request: Request, words: list[str]) -> Request:
 
 
 def ack(request: Request, words: list[str]) -> Request:
+    """ID [ID …] [reason]."""
     if not words:
         return missing(request)
-    reason = " ".join(words[1:])
-    return replace(request, words=(words[0],), options={"reason": reason} if reason else {})
+    count = 1
+    while count < len(words) and FINDING.match(words[count]):
+        count += 1
+    reason = " ".join(words[count:])
+    return replace(request, words=tuple(words[:count]), options={"reason": reason} if reason else {})
 
 
 def one_word(request: Request, words: list[str]) -> Request:

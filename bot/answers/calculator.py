@@ -48,9 +48,6 @@ def lay_out(found: Json, request: Request, card: str | None, asking: Asking) -> 
     return Answer(
         headline=headline(found, card, asking),
         lang=asking.lang,
-        state={True: "ok", False: "warning"}.get(found.get("fits"), "")
-        if found.get("fits") is not None
-        else "",
         facts=tuple(f"{name}={value}" for name, value in request.options.items() if name in LAID_OUT),
         bar=memory_bar(found, asking),
         figures=figures(found, asking),

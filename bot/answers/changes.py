@@ -95,9 +95,7 @@ def mute(request: Request, asking: Asking) -> Answer:
         words = asking.say("q.duration", command=asking.command(f"mute {target} 2h"))
         return Answer(headline=words, lang=asking.lang)
     rule, reason = request.options.get("rule"), request.options.get("reason", "")
-    done = asking.api.mute(
-        target.name, gpu=target.gpu, rule=rule, seconds=request.seconds, by=who, reason=reason
-    )
+    done = asking.api.mute(target.name, rule=rule, seconds=request.seconds, by=who, reason=reason)
     until = moment(done.get("until") or done.get("expires_at") or done.get("expires"))
     what = code(target) + (f" {code(rule)}" if rule else "")
     return Answer(
@@ -145,11 +143,24 @@ def ack(request: Request, asking: Asking) -> Answer:
     if no := allowed(request, asking):
         return no
     reason = request.options.get("reason", "")
-    done = asking.api.acknowledge(request.words[0], by=actor(asking), reason=reason)
-    what = str(done.get("headline") or request.words[0])
-    return Answer(
-        headline=asking.say("ack.done", what=what), lang=asking.lang, facts=by(asking, reason), public=True
+    done = [asking.api.acknowledge(finding, by=actor(asking), reason=reason) for finding in request.words]
+    named = dict.fromkeys(
+        acknowledged(found, finding) for found, finding in zip(done, request.words, strict=True)
     )
+    return Answer(
+        headline=asking.say("ack.done", what=", ".join(list(named)[:5])),
+        lang=asking.lang,
+        facts=by(asking, reason),
+        public=True,
+    )
+
+
+def acknowledged(found: Json, finding: str) -> str:
+    """The acknowledged finding in words: its node and headline, else its id."""
+    inner = found.get("finding") if isinstance(found.get("finding"), dict) else found
+    assert isinstance(inner, dict)
+    node, headline = found.get("node") or inner.get("node"), inner.get("headline")
+    return f"{node}: {headline}" if node and headline else str(headline or code(finding))
 
 
 def actor(asking: Asking) -> str:

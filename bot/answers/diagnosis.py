@@ -8,6 +8,7 @@ from bot.answer import Action, Answer, Bar, Confirm, Evidence, Slice, Step, code
 from bot.answers.asking import Asking
 from bot.answers.scan import Found, find_owner
 from bot.numbers import moment, percent, span
+from bot.paste import from_text
 from bot.questions import Json
 from bot.request import Request, Target
 from bot.when import exact
@@ -65,7 +66,7 @@ def prepend(answer: Answer, paragraph: str) -> Answer:
 
 
 def paste(request: Request, asking: Asking) -> Answer:
-    text = "\n".join(request.words)
+    text = from_text("\n".join(request.words))
     if not text:
         return Answer(headline=asking.say("q.paste"), lang=asking.lang)
     return of_paste(text, asking)
@@ -98,7 +99,7 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
     stale = (age is None or age > limit(found, asking)) and verdict.get("rule") != "agent-stale"
     severity = "unknown" if stale else str(verdict["severity"])
     headline = str(verdict["headline"])
-    facts = facts_of(found, gpus, verdict, main, age if live else None, asking, at, live)
+    facts = facts_of(found, gpus, verdict, main, age if live else None, asking, at, live, stale)
     if stale:
         paragraphs: tuple[str, ...] = (
             asking.say("stale.was", age=span(age, asking.lang), headline=headline),
@@ -135,7 +136,7 @@ def limit(found: Json, asking: Asking) -> float:
 
 def facts_of(
     found: Json, gpus: list[Json], verdict: Json, main: Json | None, age: float | None, asking: Asking,
-    at: str | None, live: bool,
+    at: str | None, live: bool, stale: bool,
 ) -> tuple[str, ...]:  # fmt: skip
     facts = [hardware(gpus)]
     if at:
@@ -144,7 +145,7 @@ def facts_of(
         known = age is not None
         facts.append(asking.say("age", age=span(age, asking.lang)) if known else asking.say("age.unknown"))
     facts.append(asking.say("rule", rule=code(verdict["rule"])) if verdict.get("rule") else "")
-    if main and main.get("confidence"):
+    if main and main.get("confidence") and not stale:
         facts.append(asking.say("confidence", confidence=word(asking, main["confidence"])))
     if main and main.get("state") == "acknowledged":
         facts.append(asking.say("acked"))

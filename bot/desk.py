@@ -1,0 +1,131 @@
+"""The front desk: takes a typed sentence from a place, gives the answer, and remembers who speaks what.
+
+Knows the API and the bot's state; knows no chat system. Slow questions run on a pool of its own, so that they
+never stand in the way of quick ones.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from bot.access import may_change
+from bot.answer import Answer
+from bot.answers import Asking, answer
+from bot.answers.asking import Place
+from bot.questions import Questions
+from bot.request import Request
+from bot.settings import Settings
+from bot.state import State
+
+log = logging.getLogger("gpudiag.bot")
+
+WORKERS = 32
+DAY = 86400.0
+
+
+class Desk:
+    """One per process. `person` looks a person's language and zone up in the chat system, where it may."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        api: Questions,
+        state: State,
+        prefix: str = "/gpu",
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ):
+        self.settings = settings
+        self.api = api
+        self.state = state
+        self.prefix = prefix
+        self.clock = clock
+        self.person: Callable[[str], tuple[str, str] | None] | None = None
+        self.doctor: Callable[[str], Answer] | None = None
+        self.pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="answer")
+        self.looking_up: set[tuple[str, str]] = set()
+        self.lock = threading.Lock()
+
+    def close(self) -> None:
+        self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def start(self, request: Request, place: Place) -> Future[Answer]:
+        """Begin to answer; the caller decides how long it waits."""
+        return self.pool.submit(self.answer, request, place)
+
+    def answer(self, request: Request, place: Place) -> Answer:
+        return answer(request, self.asking(place))
+
+    def later(self, work: Callable[[], None]) -> None:
+        """Do something after the acknowledgement. What goes wrong is logged, never lost."""
+
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:
+                log.exception("work after an acknowledgement failed: %s", error)
+
+        self.pool.submit(run)
+
+    def asking(self, place: Place) -> Asking:
+        return Asking(
+            api=self.api,
+            lang=self.language(place),
+            now=self.clock(),
+            zone=self.zone(place),
+            prefix=self.prefix,
+            public_url=self.settings.link_url,
+            place=place,
+            state=self.state,
+            may_change=lambda verb: may_change(verb, place, self.settings, self.state),
+            doctor=self.doctor,
+        )
+
+    def language(self, place: Place) -> str:
+        """The channel's setting, else the person's own language, else the workspace's, else English."""
+        return (
+            self.state.language(place.team, place.channel)
+            or self.own_language(place)
+            or self.state.language(place.team, "")
+            or "en"
+        )
+
+    def own_language(self, place: Place) -> str | None:
+        """From the cache; when it is not there it is looked up behind this answer, for the next one."""
+        now = self.clock().timestamp()
+        found = self.state.language(place.team, f"person:{place.user}", now)
+        if found is None and self.person and place.user:
+            key = (place.team, place.user)
+            with self.lock:
+                new = key not in self.looking_up
+                self.looking_up.add(key)
+            if new:
+                self.later(lambda: self.look_up(place))
+        return found or None
+
+    def look_up(self, place: Place) -> None:
+        """Ask for language and zone once a day; where the scope is missing, not again before tomorrow."""
+        try:
+            found = self.person(place.user) if self.person else None
+        finally:
+            with self.lock:
+                self.looking_up.discard((place.team, place.user))
+        lang, zone = found or ("", "")
+        until = self.clock().timestamp() + DAY
+        self.state.set_language(place.team, f"person:{place.user}", lang, until)
+        self.state.set_language(place.team, f"zone:{place.user}", zone, until)
+
+    def zone(self, place: Place) -> tzinfo:
+        name = self.state.language(place.team, f"zone:{place.user}", self.clock().timestamp())
+        try:
+            return ZoneInfo(name) if name else UTC
+        except (ZoneInfoNotFoundError, ValueError):
+            return UTC
+
+    def with_language(self, request: Request, place: Place) -> Request:
+        return request if request.lang else replace(request, lang=self.language(place))

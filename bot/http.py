@@ -1,0 +1,50 @@
+"""Slack over HTTP: `POST /slack/events`, in a process of its own or as a blueprint of another app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flask import Blueprint, Flask, Request, Response, request
+
+from bot.guard import Guard
+
+PATH = "/slack/events"
+
+
+def blueprint(handle: Callable[[Request], Response], guard: Guard) -> Blueprint:
+    """The one address Slack talks to. Nothing that the guard refuses reaches `handle`."""
+    pages = Blueprint("slack", __name__)
+
+    @pages.post(PATH)
+    def events() -> Response:
+        timestamp = request.headers.get("X-Slack-Request-Timestamp", "")
+        signature = request.headers.get("X-Slack-Signature", "")
+        refused = guard.refuses_headers(timestamp, signature, request.content_length)
+        if refused is None:
+            refused = guard.refuses_body(timestamp, signature, request.get_data(cache=True))
+        if refused is not None:
+            answer = Response(refused.reason, status=refused.status, mimetype="text/plain")
+            answer.headers["X-Slack-No-Retry"] = "1"
+            answer.headers["Connection"] = "close"
+            return answer
+        return handle(request)
+
+    return pages
+
+
+def application(
+    handle: Callable[[Request], Response], guard: Guard, ready: Callable[[], bool] = lambda: True
+) -> Flask:
+    """The bot's own web server application."""
+    web = Flask("gpudiag-bot", static_folder=None)
+    web.register_blueprint(blueprint(handle, guard))
+
+    @web.get("/healthz")
+    def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @web.get("/readyz")
+    def readyz() -> tuple[dict[str, str], int]:
+        return ({"status": "ok"}, 200) if ready() else ({"status": "the gpudiag API does not answer"}, 503)
+
+    return web

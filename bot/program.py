@@ -1,0 +1,126 @@
+"""`gpudiag bot`: state, desk, Slack, watching and web server put together, started and stopped."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing.util
+import signal
+import threading
+from dataclasses import dataclass
+from functools import partial
+
+from flask import Flask
+
+from bot.api import Api
+from bot.delivery import Delivery
+from bot.desk import Desk
+from bot.doctor import examine
+from bot.guard import Guard
+from bot.http import PATH, application
+from bot.settings import Settings
+from bot.slack import SlackBot, SocketMode, worker_name
+from bot.state import State
+from bot.watchman import Watchman
+
+log = logging.getLogger("gpudiag.bot")
+
+IDENTIFY_SECONDS = 30.0
+THREADS = 32
+
+
+@dataclass
+class Program:
+    """All parts of a running bot. `start` never waits for Slack or our API to be there."""
+
+    settings: Settings
+    api: Api
+    state: State
+    desk: Desk
+    slack: SlackBot
+    watchman: Watchman
+    web: Flask
+    socket: SocketMode | None
+
+    def start(self) -> None:
+        self.stopping = threading.Event()
+        if not self.slack.identify():
+            threading.Thread(target=self.keep_identifying, name="identify", daemon=True).start()
+        self.watchman.start()
+        if self.socket:
+            self.socket.start()
+
+    def keep_identifying(self) -> None:
+        while not self.stopping.wait(IDENTIFY_SECONDS) and not self.slack.identify():
+            pass
+
+    def stop(self) -> None:
+        self.stopping.set()
+        if self.socket:
+            self.socket.stop()
+        self.watchman.stop()
+        self.desk.close()
+        self.api.close()
+        self.state.close()
+
+
+def build(settings: Settings) -> Program:
+    """The bot's parts, connected and not yet started."""
+    state = State(settings.state_path)
+    api = Api(settings.api_url, settings.api_token, settings.api_seconds)
+    desk = Desk(settings, api, state)
+    delivery = Delivery(settings)
+    slack = SlackBot(desk, delivery)
+    watchman = Watchman(settings, api, state, Delivery(settings, patient=False), worker_name())
+    slack.told = watchman.wake
+    desk.doctor = lambda lang: examine(settings, lang, api, delivery, state)
+    guard = Guard(settings.signing_secret, state)
+    web = application(slack.handle, guard)
+    socket = SocketMode(slack) if settings.app_token else None
+    return Program(settings, api, state, desk, slack, watchman, web, socket)
+
+
+def serve(settings: Settings) -> int:
+    """Run until interrupted: Socket Mode in this process, HTTP in granian's worker."""
+    if settings.signing_secret:
+        listen(settings)
+        return 0
+    program = build(settings)
+    program.start()
+    print("gpudiag bot: connecting by Socket Mode; type /gpu in Slack", flush=True)
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    try:
+        while not stopped.wait(1.0):
+            pass
+    finally:
+        program.stop()
+    return 0
+
+
+def listen(settings: Settings) -> None:
+    """Serve HTTP. One worker process holds one desk, one pool and the connections to our API."""
+    from granian import Granian
+    from granian.constants import Interfaces
+    from granian.log import LogLevels
+
+    server = Granian(
+        "bot.program:load",
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.WSGI,
+        workers=1,
+        blocking_threads=THREADS,
+        websockets=False,
+        log_level=LogLevels.warning,
+    )
+    print(f"gpudiag bot: http://{settings.host}:{settings.port}{PATH}", flush=True)
+    print('try: /gpu why node-3 in Slack, or without it: gpudiag ask "why node-3"', flush=True)
+    server.serve(target_loader=partial(load, settings), wrap_loader=False)
+
+
+def load(settings: Settings) -> Flask:
+    """The worker's application; its parts stop when the worker does."""
+    program = build(settings)
+    program.start()
+    multiprocessing.util.Finalize(None, program.stop, exitpriority=10)
+    return program.web

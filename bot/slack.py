@@ -1,0 +1,395 @@
+"""The chat application on Slack: what arrives through Bolt becomes a question, its answer a message.
+
+The only file that imports slack_bolt. Acknowledgements never wait for Slack and at most a blink for the API:
+what is not answered by then is finished through the response_url.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from flask import Request as HttpRequest
+from flask import Response
+from slack_bolt import Ack, App, BoltResponse
+from slack_bolt.adapter.flask import SlackRequestHandler
+from slack_bolt.adapter.socket_mode import SocketModeHandler
+from slack_bolt.authorization import AuthorizeResult
+
+from bot.access import is_ours
+from bot.answer import Answer
+from bot.answers.asking import Place
+from bot.blocks import Json, explain_modal, home, message, short
+from bot.delivery import Delivery, SlackAway, SlackRefused
+from bot.desk import Desk
+from bot.paste import from_message
+from bot.pictures import timeline
+from bot.request import Request, read
+from bot.words import say
+
+log = logging.getLogger("gpudiag.bot.slack")
+
+BUTTON = re.compile(r"(ask|tell|share|link|chart|change)\.\w+")
+EVENT_MEMORY = 3600.0
+PRESS_MEMORY = 60.0
+TRIGGER_MEMORY = 600.0
+
+
+class SlackBot:
+    """The handlers of one workspace. `app` is the Bolt application for both transports."""
+
+    def __init__(self, desk: Desk, delivery: Delivery):
+        self.desk = desk
+        self.delivery = delivery
+        self.settings = desk.settings
+        self.state = desk.state
+        self.identity: Json = json.loads(self.state.note("identity") or "{}")
+        self.app = self.bolt()
+        self.flask = SlackRequestHandler(self.app)
+        self.desk.person = self.person
+        self.told: Callable[[], None] = lambda: (
+            None
+        )  # called when something was changed: watching looks at once
+
+    def bolt(self) -> App:
+        # With `token=` Bolt would call auth.test at start, and a Slack that is down would stop us.
+        app = App(
+            name="gpudiag",
+            signing_secret=self.settings.signing_secret or "socket mode",
+            client=self.delivery.client,
+            authorize=self.authorize,
+            before_authorize=self.only_our_workspace,
+            process_before_response=True,
+            request_verification_enabled=bool(self.settings.signing_secret),
+            ssl_check_enabled=False,
+            logger=logging.getLogger("gpudiag.bot.bolt"),
+        )
+        app.command(re.compile(r"/.*"))(self.on_command)
+        app.event("app_mention")(self.on_mention)
+        app.event("message")(self.on_direct_message)
+        app.event("app_home_opened")(self.on_home)
+        app.action(BUTTON)(self.on_press)
+        app.action(re.compile(r".*"))(lambda ack: ack())
+        app.shortcut("explain_smi")(self.on_shortcut)
+        app.view("explain")(self.on_modal)
+        app.event(re.compile(r".*"))(lambda ack: ack())
+        app.error(self.on_error)
+        return app
+
+    # Who we are, and whom we answer.
+
+    def identify(self, patience: float = 2.0) -> bool:
+        """Ask Slack once who we are; remembered over restarts. False while Slack is away."""
+        try:
+            found = self.delivery.call("auth.test")
+        except (SlackAway, SlackRefused) as error:
+            log.warning("%s; the bot starts without it and asks again", error)
+            return False
+        keep = ("team_id", "enterprise_id", "user_id", "bot_id", "team", "url")
+        self.identity = {name: found[name] for name in keep if found.get(name)}
+        self.state.set_note("identity", json.dumps(self.identity))
+        return True
+
+    def authorize(self, enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=team_id,
+            bot_token=self.settings.bot_token,
+            bot_user_id=self.identity.get("user_id"),
+            bot_id=self.identity.get("bot_id"),
+        )
+
+    def only_our_workspace(self, body: Json, next: Callable[[], None]) -> BoltResponse | None:
+        if body.get("type") == "url_verification" or self.ours(body):
+            next()
+            return None
+        log.warning("slack: refused a request of another workspace")
+        return BoltResponse(status=403, body="not this workspace")
+
+    def ours(self, body: Json) -> bool:
+        team, enterprise = whose(body)
+        known_team = self.settings.team or str(self.identity.get("team_id") or "")
+        known_enterprise = self.settings.enterprise or str(self.identity.get("enterprise_id") or "")
+        return is_ours(team, enterprise, known_team, known_enterprise)
+
+    def person(self, user: str) -> tuple[str, str] | None:
+        """A person's language and time zone; None where users:read was not given."""
+        try:
+            found = self.delivery.call("users.info", user=user, include_locale=True).get("user") or {}
+        except (SlackAway, SlackRefused):
+            return None
+        lang = str(found.get("locale") or "")[:2]
+        return lang if lang in ("en", "ko") else "", str(found.get("tz") or "")
+
+    # Slash commands.
+
+    def on_command(self, ack: Ack, body: Json) -> None:
+        place = Place(body.get("team_id", ""), body["channel_id"], body["user_id"])
+        if not self.first(f"trigger:{body.get('trigger_id')}", TRIGGER_MEMORY):
+            ack()
+            return
+        request = read(body.get("text") or "")
+        if request.verb == "explain" and not request.words:
+            ack()
+            metadata = json.dumps({"response_url": body.get("response_url", ""), "channel": place.channel})
+            self.desk.later(lambda: self.open_modal(body["trigger_id"], metadata, place))
+            return
+        if request.verb == "chart" and not request.problem:
+            ack()
+            self.desk.later(lambda: self.draw(request, place, body.get("response_url", "")))
+            return
+        job = self.desk.start(request, place)
+        try:
+            answer = job.result(timeout=self.settings.answer_seconds)
+        except TimeoutError:
+            ack(text=say(request.lang or self.desk.language(place), "asking"))
+            job.add_done_callback(lambda job: self.finish(job, request, body["response_url"]))
+            return
+        public = request.here or answer.public
+        ack(response_type="in_channel" if public else "ephemeral", **message(answer))
+        self.after(answer)
+
+    def finish(self, job: Future[Answer], request: Request, response_url: str) -> None:
+        """The answer that came after its acknowledgement; it takes the place of "Asking…"."""
+        answer = job.result()
+        public = request.here or answer.public
+        self.delivery.respond(response_url, message(answer), everybody=public, replace=not public)
+        self.after(answer)
+
+    def after(self, answer: Answer) -> None:
+        if answer.public:
+            self.told()
+
+    def open_modal(self, trigger: str, metadata: str, place: Place) -> None:
+        self.delivery.call(
+            "views.open", trigger_id=trigger, view=explain_modal(metadata, self.desk.language(place))
+        )
+
+    # Mentions and direct messages.
+
+    def on_mention(self, event: Json, body: Json) -> None:
+        place = Place(body.get("team_id", ""), event["channel"], event.get("user", ""))
+        if self.from_person(event) and self.first(f"event:{body.get('event_id')}", EVENT_MEMORY):
+            thread = event.get("thread_ts") or event["ts"]
+            self.desk.later(lambda: self.reply(event.get("text", ""), place, thread))
+
+    def on_direct_message(self, event: Json, body: Json) -> None:
+        place = Place(body.get("team_id", ""), event["channel"], event.get("user", ""))
+        direct = event.get("channel_type") == "im" and event.get("subtype") in (None, "file_share")
+        if direct and self.from_person(event) and self.first(f"event:{body.get('event_id')}", EVENT_MEMORY):
+            text = event.get("text", "")
+            self.desk.later(lambda: self.reply(text, place, event.get("thread_ts"), direct=True))
+
+    def from_person(self, event: Json) -> bool:
+        return (
+            bool(event.get("user"))
+            and not event.get("bot_id")
+            and event["user"] != self.identity.get("user_id")
+        )
+
+    def reply(self, text: str, place: Place, thread: str | None, direct: bool = False) -> None:
+        """Answer in the thread: to the asker alone, or for everybody when asked `here`."""
+        request = read(text)
+        if request.verb == "chart" and not request.problem:
+            self.draw(request, place, thread=thread)
+            return
+        answer = self.desk.answer(request, place)
+        if direct or request.here or answer.public:
+            self.delivery.post(place.channel, message(answer), thread)
+        else:
+            self.delivery.whisper(place.channel, place.user, message(answer), thread)
+        self.after(answer)
+
+    # Buttons, menus.
+
+    def on_press(self, ack: Ack, body: Json, action: Json) -> None:
+        ack()
+        does, _, _ = action["action_id"].partition(".")
+        command = action.get("value") or (action.get("selected_option") or {}).get("value") or ""
+        if (
+            does == "link"
+            or not command
+            or not self.first(f"trigger:{body.get('trigger_id')}", TRIGGER_MEMORY)
+        ):
+            return
+        self.desk.later(lambda: self.press(does, read(command), Pressed(body)))
+
+    def press(self, does: str, request: Request, pressed: Pressed) -> None:
+        place = pressed.place
+        if does == "chart" or request.verb == "chart":
+            self.draw(request, place, pressed.response_url, pressed.thread)
+            return
+        if does == "change" and not self.first(
+            f"press:{pressed.ts}:{place.user}:{request.text}", PRESS_MEMORY
+        ):
+            return
+        answer = self.desk.answer(request, place)
+        if pressed.in_home:
+            self.in_home(does, request, answer, place)
+        elif does == "change" and answer.public and pressed.thread:
+            self.delivery.post(place.channel, message(answer), pressed.thread)
+        else:
+            everybody = does == "share" or answer.public or (does == "ask" and pressed.public)
+            self.delivery.respond(
+                pressed.response_url, message(answer), everybody=everybody, replace=does == "ask"
+            )
+        self.after(answer)
+
+    def in_home(self, does: str, request: Request, answer: Answer, place: Place) -> None:
+        """From the Home tab: refreshing stays there, other answers come as a direct message."""
+        if does == "ask" and request.verb == "status":
+            self.publish(answer, place)
+        else:
+            self.delivery.post(place.user, message(answer))
+
+    def draw(self, request: Request, place: Place, response_url: str = "", thread: str | None = None) -> None:
+        """Put the picture into the thread; from a private answer, under a message of its own."""
+        lang = request.lang or self.desk.language(place)
+        try:
+            picture = timeline(request, self.desk.asking(place), lang)
+            if isinstance(picture, Answer):
+                self.say(message(picture), place, response_url, thread)
+                return
+            thread = thread or self.delivery.post(place.channel, short(picture.title))
+            self.delivery.upload(place.channel, picture.name, picture.title, picture.png, thread)
+        except SlackRefused as refused:
+            self.say(short(say(lang, "chart.refused", code=refused.code)), place, response_url, thread)
+
+    def say(self, what: Json, place: Place, response_url: str, thread: str | None) -> None:
+        if response_url:
+            self.delivery.respond(response_url, what)
+        else:
+            self.delivery.whisper(place.channel, place.user, what, thread)
+
+    # The Home tab.
+
+    def on_home(self, event: Json, body: Json) -> None:
+        if event.get("tab", "home") == "home" and self.first(f"event:{body.get('event_id')}", EVENT_MEMORY):
+            place = Place(body.get("team_id", ""), event.get("channel", ""), event["user"])
+            self.desk.later(lambda: self.publish(self.desk.answer(read("status"), place), place))
+
+    def publish(self, answer: Answer, place: Place) -> None:
+        self.delivery.call("views.publish", user_id=place.user, view=home(answer))
+
+    # Pasted output.
+
+    def on_shortcut(self, ack: Ack, body: Json) -> None:
+        ack()
+        self.desk.later(lambda: self.explain(body["message"], Pressed(body)))
+
+    def explain(self, said: Json, pressed: Pressed) -> None:
+        lang = self.desk.language(pressed.place)
+        try:
+            text = from_message(said, self.delivery.download)
+        except (SlackRefused, SlackAway) as error:
+            code = error.code if isinstance(error, SlackRefused) else "away"
+            self.delivery.respond(pressed.response_url, short(say(lang, "paste.file", code=code)))
+            return
+        answer = self.desk.answer(Request("explain", words=(text,) if text else ()), pressed.place)
+        self.delivery.respond(pressed.response_url, message(answer))
+
+    def on_modal(self, ack: Ack, body: Json, view: Json) -> None:
+        values = view["state"]["values"]
+        text = (values.get("text", {}).get("text") or {}).get("value") or ""
+        files = (values.get("file", {}).get("file") or {}).get("files") or []
+        metadata = json.loads(view.get("private_metadata") or "{}")
+        pressed = Pressed(
+            {
+                **body,
+                "response_url": metadata.get("response_url", ""),
+                "channel": {"id": metadata.get("channel", "")},
+            }
+        )
+        if not text and not files:
+            lang = self.desk.language(pressed.place)
+            ack(response_action="errors", errors={"text": say(lang, "m.empty")})
+            return
+        ack()
+        self.desk.later(lambda: self.explain({"text": text, "files": files}, pressed))
+
+    # Around everything.
+
+    def first(self, key: str, seconds: float) -> bool:
+        """Whether this is new, over all workers: Slack delivers again, people press twice."""
+        return key.endswith(":None") or self.state.first_time(key, time.time(), seconds)
+
+    def on_error(self, error: Exception, body: Json) -> None:
+        # Nothing is sent from here: an error handler may run for requests that nobody has authorised.
+        log.error("slack: handling %s failed", body.get("type") or body.get("command"), exc_info=error)
+
+    def handle(self, request: HttpRequest) -> Response:
+        """One HTTP request that the guard let pass."""
+        return self.flask.handle(request)
+
+
+class Pressed:
+    """Where a button, a menu or a shortcut was used."""
+
+    def __init__(self, body: Json):
+        container = body.get("container") or {}
+        channel = (body.get("channel") or {}).get("id") or container.get("channel_id") or ""
+        team = (body.get("team") or {}).get("id") or body["user"].get("team_id") or ""
+        said = body.get("message") or {}
+        self.place = Place(team, channel, body["user"]["id"])
+        self.response_url = str(body.get("response_url") or "")
+        self.in_home = container.get("type") == "view"
+        self.ts = str(said.get("ts") or container.get("message_ts") or "")
+        self.public = not self.in_home and not container.get("is_ephemeral")
+        self.thread = str(said.get("thread_ts") or self.ts) if self.public and self.ts else None
+
+
+def whose(body: Json) -> tuple[str | None, str | None]:
+    """The workspace and the organisation a request belongs to, in each of Slack's shapes."""
+    team = body.get("team_id") or (body.get("team") or {}).get("id")
+    organisation = body.get("enterprise_id") or (body.get("enterprise") or {}).get("id")
+    user = body.get("user")
+    if not team and isinstance(user, dict):
+        team = user.get("team_id")
+    return team, organisation
+
+
+class SocketMode:
+    """The second transport: one process, one connection, kept up while Slack comes and goes."""
+
+    def __init__(self, bot: SlackBot):
+        self.bot = bot
+        self.stopped = threading.Event()
+        self.handler = SocketModeHandler(
+            bot.app, bot.settings.app_token, proxy=bot.settings.proxy, concurrency=32
+        )
+        self.thread = threading.Thread(target=self.keep_connected, name="socket-mode", daemon=True)
+
+    def start(self) -> None:
+        self.thread.start()
+
+    def keep_connected(self) -> None:
+        """Connect; when that fails, again after 1, 2, 4 … 60 s. slack_sdk follows Slack's refreshes."""
+        wait = 1.0
+        while not self.stopped.is_set():
+            try:
+                self.handler.connect()
+                return
+            except Exception as error:
+                log.warning("socket mode: cannot connect (%s); again in %.0f s", error, wait)
+                self.stopped.wait(wait)
+                wait = min(60.0, wait * 2)
+
+    def stop(self) -> None:
+        self.stopped.set()
+        self.handler.close()
+        self.thread.join(timeout=5)
+
+
+def worker_name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+__all__ = ["Any", "SlackBot", "SocketMode", "worker_name"]

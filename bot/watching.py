@@ -1,0 +1,418 @@
+"""From what opened and ended to messages in channels: one message per episode, edited as it goes.
+
+Knows no chat system and reads no clock: `observe` takes changes, `due` says what to send now, `sent` and
+`failed` say what became of it. Cards are plain data and survive a restart in the bot's state.
+
+A card is one message. It has one member (a rule on a node), or several that began together.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bot.numbers import moment
+from bot.state import State, Watch
+
+Json = dict[str, Any]
+
+SETTLE_SECONDS = 5.0  # wait so long for others that begin together
+EDIT_SECONDS = 10.0  # at most one update of a message in this time
+FLAPPING_SECONDS = 60.0  # and less often where a finding comes and goes
+AGAIN_SECONDS = 600.0  # reopened within this time: the same message says "again"
+TOGETHER_SECONDS, TOGETHER = 60.0, 5  # more than five of one kind within a minute are one message
+FLAPS, FLAP_SPAN = 3, 1800.0
+BLIND_SECONDS = 120.0  # our API away for so long: what is open is shown as not known
+EDITS_PER_MINUTE = 40
+LOUD = ("warning", "critical")
+SILENCE = "agent-stale"
+OPEN = ("open", "acknowledged")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of the API's findings: a rule on a node (or one of its GPUs) opened, changed or ended."""
+
+    at: float
+    node: str
+    rule: str
+    state: str  # open | acknowledged | resolved | gone
+    finding: str = ""
+    gpu: int | None = None
+    severity: str = "warning"
+    confidence: str = ""
+    said: dict[str, list[str]] = field(default_factory=dict)  # language → [headline, first step]
+    runbook_url: str = ""
+    explains: tuple[str, ...] = ()
+    by: str = ""
+    why: str = ""
+    simulated: bool = False
+
+
+def change_of(item: Json, now: float) -> Change:
+    """A change as the API lists it."""
+    finding = item.get("finding") if isinstance(item.get("finding"), dict) else item
+    assert isinstance(finding, dict)
+    ack = item.get("acknowledged") or finding.get("acknowledged") or {}
+    when = moment(item.get("at") or finding.get("since"))
+    return Change(
+        at=when.timestamp() if when else now,
+        node=str(item.get("node") or finding.get("node")),
+        rule=str(finding["rule"]),
+        state=str(item.get("state") or finding.get("state") or "open"),
+        finding=str(finding.get("id") or ""),
+        gpu=item.get("gpu", finding.get("gpu")),
+        severity=str(finding.get("severity") or "warning"),
+        confidence=str(finding.get("confidence") or ""),
+        said={"en": words_of(finding)},
+        runbook_url=str(finding.get("runbook_url") or ""),
+        explains=tuple(finding.get("explains") or ()),
+        by=str(item.get("by") or ack.get("by") or ""),
+        why=str(item.get("why") or ack.get("why") or ""),
+        simulated=item.get("source") == "simulated",
+    )
+
+
+def words_of(finding: Json) -> list[str]:
+    """The headline and the first step of a finding, as the API says them in the asked language."""
+    steps = finding.get("next_steps") or []
+    return [
+        str(finding.get("headline") or finding["rule"]),
+        str((steps[0] if steps else {}).get("text") or ""),
+    ]
+
+
+@dataclass
+class Member:
+    """One episode: a rule on a node, over all of its GPUs that show it."""
+
+    node: str
+    rule: str
+    severity: str
+    since: float
+    said: dict[str, list[str]] = field(default_factory=dict)
+    findings: dict[str, str] = field(default_factory=dict)  # id → state
+    gpus: dict[str, int | None] = field(default_factory=dict)  # id → GPU
+    confidence: str = ""
+    runbook_url: str = ""
+    explains: list[str] = field(default_factory=list)
+    ended_at: float | None = None
+    ended_as: str = ""
+    opened_times: list[float] = field(default_factory=list)
+    acknowledged_by: str = ""
+    why: str = ""
+    silent_since: float | None = None
+    simulated: bool = False
+
+    @property
+    def state(self) -> str:
+        if any(state == "open" for state in self.findings.values()):
+            return "firing"
+        if any(state == "acknowledged" for state in self.findings.values()):
+            return "acknowledged"
+        return self.ended_as or "resolved"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in ("firing", "acknowledged")
+
+    def headline(self, lang: str) -> str:
+        return (self.said.get(lang) or self.said.get("en") or [self.rule])[0]
+
+    def step(self, lang: str) -> str:
+        return (self.said.get(lang) or self.said.get("en") or ["", ""])[1]
+
+    def flapping(self, now: float) -> int:
+        """How often it opened lately, when that is often; else 0."""
+        lately = [at for at in self.opened_times if now - at < FLAP_SPAN]
+        return len(lately) if len(lately) >= FLAPS else 0
+
+    def take(self, change: Change) -> None:
+        before = self.is_open
+        self.findings[change.finding] = change.state
+        self.gpus[change.finding] = change.gpu
+        if change.state in OPEN:
+            self.said, self.severity = {**self.said, **change.said}, change.severity
+            self.explains = sorted({*self.explains, *change.explains})
+            self.ended_at = None
+            if not before:
+                self.opened_times = [*self.opened_times[-19:], change.at]
+        if change.state == "acknowledged":
+            self.acknowledged_by, self.why = change.by or self.acknowledged_by, change.why or self.why
+        if before and not self.is_open:
+            self.ended_at, self.ended_as = change.at, change.state
+
+
+@dataclass
+class Card:
+    """One message of one channel."""
+
+    team: str
+    channel: str
+    key: str
+    lang: str
+    created: float
+    members: list[Member]
+    kind: str = "one"  # one | many (one rule, several nodes) | digest (several rules)
+    ts: str | None = None
+    shown: str = ""  # what the message says now, as a fingerprint
+    sent_at: float = 0.0
+    tries: int = 0
+
+    @property
+    def open_members(self) -> list[Member]:
+        return [member for member in self.members if member.is_open]
+
+    def fingerprint(self, blind_since: float | None) -> str:
+        """Changes exactly when the message should."""
+        told = [
+            (m.node, m.rule, m.state, m.headline(self.lang), m.severity, m.acknowledged_by, m.silent_since is not None,
+             len(m.opened_times), sorted({str(gpu) for gpu in m.gpus.values()}), m.explains)
+            for m in self.members
+        ]  # fmt: skip
+        return repr((self.kind, blind_since is not None, told))
+
+
+@dataclass(frozen=True)
+class Order:
+    """Something to send now: a new message (ts None) or an edit."""
+
+    card: Card
+    ts: str | None
+    blind_since: float | None
+
+
+class Watching:
+    """All cards of all channels. One at a time may run; the lease in the state sees to that."""
+
+    def __init__(self, state: State, muted: Callable[[str, str], bool] = lambda node, rule: False):
+        self.state = state
+        self.muted = muted
+        self.cards = [card_from(data) for _, _, _, data in state.episodes()]
+        self.silent: dict[str, float] = {
+            str(m.node): m.since for c in self.cards for m in c.members if m.rule == SILENCE and m.is_open
+        }
+        self.edits: deque[float] = deque(maxlen=EDITS_PER_MINUTE)
+        self.waits: dict[tuple[str, str], float] = {}
+        self.away_since: dict[tuple[str, str], float] = {}
+        self.blind_since: float | None = None
+
+    # What happened.
+
+    def observe(self, changes: Iterable[Change], now: float, cursor: str | None = None) -> None:
+        """Take changes in, in order, and keep them together with the cursor they reach up to."""
+        touched: dict[int, Card] = {}
+        for change in changes:
+            for card in self.told_by(change, now):
+                touched[id(card)] = card
+        self.keep(touched.values(), cursor)
+
+    def told_by(self, change: Change, now: float) -> list[Card]:
+        """The cards that a change touches; new ones where a watch asks for it."""
+        touched = self.silence(change) if change.rule == SILENCE else []
+        for card in self.cards:
+            for member in card.members:
+                same = member.node == change.node and member.rule == change.rule
+                if same and (change.finding in member.findings or self.lives(card, now)):
+                    member.take(change)
+                    touched.append(card)
+        reached = {(card.team, card.channel) for card in touched if self.has(card, change)}
+        if change.state == "open" and change.severity in LOUD:
+            for watch in self.state.watches():
+                if covers(watch, change) and (watch.team, watch.channel) not in reached:
+                    reached.add((watch.team, watch.channel))
+                    touched.append(self.begin(watch, change, now))
+        return touched
+
+    def silence(self, change: Change) -> list[Card]:
+        """A node that says nothing heals nothing: its open episodes become "no data"."""
+        since = change.at if change.state in OPEN else None
+        if since is None:
+            self.silent.pop(change.node, None)
+        else:
+            self.silent[change.node] = since
+        touched = []
+        for card in self.cards:
+            for member in card.members:
+                if member.node == change.node and member.rule != SILENCE and member.is_open:
+                    member.silent_since = since
+                    touched.append(card)
+        return touched
+
+    def has(self, card: Card, change: Change) -> bool:
+        return any(member.node == change.node and member.rule == change.rule for member in card.members)
+
+    def lives(self, card: Card, now: float) -> bool:
+        """Whether a card can still take its episode on: it is open, or ended a short while ago."""
+        ended = [member.ended_at for member in card.members if not member.is_open]
+        return bool(card.open_members) or any(at is not None and now - at < AGAIN_SECONDS for at in ended)
+
+    def begin(self, watch: Watch, change: Change, now: float) -> Card:
+        member = Member(
+            node=change.node,
+            rule=change.rule,
+            severity=change.severity,
+            since=change.at,
+            confidence=change.confidence,
+            runbook_url=change.runbook_url,
+            silent_since=self.silent.get(change.node) if change.rule != SILENCE else None,
+            simulated=change.simulated,
+        )
+        member.take(change)
+        key = f"{change.node}|{change.rule}|{change.finding or change.at}"
+        card = Card(watch.team, watch.channel, key, watch.lang, now, [member])
+        self.cards.append(card)
+        return card
+
+    def blind(self, now: float) -> None:
+        """Our own API does not answer."""
+        self.blind_since = self.blind_since or now
+
+    def sighted(self) -> None:
+        self.blind_since = None
+
+    # What to send.
+
+    def due(self, now: float) -> list[Order]:
+        """New messages first, then edits whose time has come."""
+        self.tidy(now)
+        blind = self.blind_since if self.blind_since and now - self.blind_since >= BLIND_SECONDS else None
+        orders = [Order(card, None, None) for card in self.new_cards(now)]
+        for card in self.cards:
+            if card.ts is None or not self.may_send(card, now) or not self.edit_is_due(card, now, blind):
+                continue
+            self.edits.append(now)
+            orders.append(Order(card, card.ts, blind))
+        return orders
+
+    def edit_is_due(self, card: Card, now: float, blind: float | None) -> bool:
+        if card.fingerprint(blind) == card.shown:
+            return False
+        least = FLAPPING_SECONDS if any(m.flapping(now) for m in card.members) else EDIT_SECONDS
+        budget = len(self.edits) < EDITS_PER_MINUTE or now - self.edits[0] >= 60.0
+        return now - card.sent_at >= least and budget
+
+    def may_send(self, card: Card, now: float) -> bool:
+        return self.waits.get((card.team, card.channel), 0.0) <= now
+
+    def new_cards(self, now: float) -> list[Card]:
+        """Cards whose message is to be posted now, put together where they belong together."""
+        ready: dict[tuple[str, str], list[Card]] = {}
+        for card in self.cards:
+            if card.ts is None and self.may_send(card, now) and now - card.created >= SETTLE_SECONDS:
+                ready.setdefault((card.team, card.channel), []).append(card)
+        out: list[Card] = []
+        for place, cards in ready.items():
+            cards = self.worth_posting(cards, place)
+            cards = self.one_rule_together(cards, now)
+            out += self.all_together(cards, now) if len(cards) > TOGETHER else cards
+        return out
+
+    def worth_posting(self, cards: list[Card], place: tuple[str, str]) -> list[Card]:
+        """Without the muted, those that another finding accounts for, and blips nobody needs to hear of."""
+        open_here = [m for c in self.cards if (c.team, c.channel) == place for m in c.open_members]
+        kept = []
+        for card in cards:
+            blip = not card.open_members and not card.tries
+            first = card.members[0]
+            explained = any(first.node == m.node and first.rule in m.explains for m in open_here)
+            muted = all(self.muted(member.node, member.rule) for member in card.members)
+            if blip or (explained and card.kind == "one"):
+                self.forget(card)
+            elif not muted:
+                kept.append(card)
+        return kept
+
+    def one_rule_together(self, cards: list[Card], now: float) -> list[Card]:
+        """More than five nodes with one rule within a minute are one message; latecomers join it."""
+        out: list[Card] = []
+        for rule in dict.fromkeys(card.members[0].rule for card in cards):
+            mine = [card for card in cards if card.members[0].rule == rule]
+            place = (mine[0].team, mine[0].channel)
+            running = next((c for c in self.cards if (c.team, c.channel) == place and c.kind == "many"
+                            and c.ts and c.members[0].rule == rule and c.open_members), None)  # fmt: skip
+            if running:
+                self.merge(running, mine)
+            elif len(mine) + self.recent(place, rule, now) > TOGETHER and len(mine) > 1:
+                self.merge(mine[0], mine[1:], "many")
+                out.append(mine[0])
+            else:
+                out += mine
+        return out
+
+    def recent(self, place: tuple[str, str], rule: str, now: float) -> int:
+        return sum(
+            1
+            for card in self.cards
+            if (card.team, card.channel) == place and card.ts and card.members[0].rule == rule
+            and now - card.created < TOGETHER_SECONDS
+        )  # fmt: skip
+
+    def all_together(self, cards: list[Card], now: float) -> list[Card]:
+        self.merge(cards[0], cards[1:], "digest")
+        return [cards[0]]
+
+    def merge(self, into: Card, others: list[Card], kind: str = "") -> None:
+        into.kind = kind or into.kind
+        for other in others:
+            into.members += other.members
+            into.tries = max(into.tries, other.tries)
+            self.forget(other)
+        self.keep([into])
+
+    # What became of it.
+
+    def sent(self, order: Order, ts: str, now: float) -> None:
+        card = order.card
+        card.ts, card.sent_at, card.shown = ts, now, card.fingerprint(order.blind_since)
+        card.tries = 0
+        self.away_since.pop((card.team, card.channel), None)
+        self.keep([card])
+
+    def failed(self, order: Order, now: float, retry_after: float = 0.0, gone: bool = False) -> None:
+        """Slack was away or busy (try again later), or the message is no more (post it anew)."""
+        card, place = order.card, (order.card.team, order.card.channel)
+        if gone:
+            card.ts = None
+        else:
+            card.tries += 1
+            self.away_since.setdefault(place, now)
+            self.waits[place] = now + max(retry_after, min(60.0, 2.0 ** min(card.tries, 6)))
+        self.keep([card])
+
+    def drop_channel(self, team: str, channel: str) -> None:
+        """The channel cannot be written to: forget its cards. The watch stays, for the doctor to name."""
+        for card in [c for c in self.cards if (c.team, c.channel) == (team, channel)]:
+            self.forget(card)
+
+    def tidy(self, now: float) -> None:
+        """Forget messages that say "resolved" and will not be needed again."""
+        for card in list(self.cards):
+            said = card.ts is not None and card.shown == card.fingerprint(None)
+            if said and not card.open_members and not self.lives(card, now):
+                self.forget(card)
+
+    def forget(self, card: Card) -> None:
+        if card in self.cards:
+            self.cards.remove(card)
+        self.state.keep([(card.team, card.channel, card.key, None)])
+
+    def keep(self, cards: Iterable[Card], cursor: str | None = None) -> None:
+        rows: list[tuple[str, str, str, Json | None]] = [
+            (c.team, c.channel, c.key, asdict(c)) for c in cards if c in self.cards
+        ]
+        self.state.keep(rows, cursor)
+
+
+def covers(watch: Watch, change: Change) -> bool:
+    name, _, gpu = watch.what.partition(":")
+    if watch.what == "all":
+        return True
+    return name == change.node and (not gpu or change.gpu is None or str(change.gpu) == gpu)
+
+
+def card_from(data: Json) -> Card:
+    members = [Member(**member) for member in data["members"]]
+    return Card(**{**data, "members": members})

@@ -774,7 +774,7 @@ class Library:
         return found
 
     def _process_list(self, device: Device, name: str, handle: Any) -> list[Any]:
-        field = f"processes_{name.lower()}"
+        field = "processes"
         if field in device.refused:
             return []
         error: Exception | None = None

@@ -292,6 +292,8 @@ class _Worker:
     def _gather(self) -> Harvest:
         found = Harvest()
         nvml = found.nvml
+        if not self._sweeps:
+            self._sweep()  # asked twice within a second: no snapshot goes without a sample
         if self._sweeps:
             nvml.sweep_seconds = round(statistics.median(self._sweeps), 6)
             nvml.sweep_seconds_max = round(max(self._sweeps), 6)

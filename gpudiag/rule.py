@@ -157,6 +157,36 @@ def _faulty(gpu: GpuWindow) -> bool:
     )
 
 
+def _linked(gpu: GpuWindow) -> bool:
+    """Something about its links is not as it could be, or not known."""
+    r = gpu.reading
+    return (
+        r.pcie_link_generation is None
+        or r.pcie_link_generation != r.pcie_link_generation_max
+        or r.pcie_link_width is None
+        or r.pcie_link_width != r.pcie_link_width_max
+        or bool(r.pcie_replay_count or r.pcie_fatal_errors or r.pcie_nonfatal_errors)
+        or r.nvlinks is not None
+        or r.fabric_state not in (None, "not_supported")
+    )
+
+
+def _adjusted(gpu: GpuWindow) -> bool:
+    """A setting differs from the usual, or is not known."""
+    r = gpu.reading
+    return (
+        r.power_limit_watts is None
+        or r.power_limit_watts != r.power_limit_default_watts
+        or r.persistence_mode is not True
+        or r.compute_mode != "default"
+        or r.mig_mode is not r.mig_mode_pending
+        or r.ecc_mode is not True
+        or r.ecc_mode_pending is not True
+        or r.virtualization not in (None, "none", "passthrough")
+        or r.inforom_corrupted is True
+    )
+
+
 GATES: dict[str, Callable[[GpuWindow], bool]] = {
     # A gate is open when its condition holds or is not known: then the rule itself must say so.
     "idle": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W2).mean <= 5.0),
@@ -167,6 +197,8 @@ GATES: dict[str, Callable[[GpuWindow], bool]] = {
     "engine": lambda gpu: bool(gpu.node.engines) or bool(gpu.node.processes),
     "fault": _faulty,
     "throttled": _unless_unknown(lambda gpu: gpu.throttled_within(W5)),
+    "linked": _linked,
+    "adjusted": _adjusted,
     "mig": lambda gpu: bool(gpu.reading.mig_mode or gpu.reading.mig_devices),
     "pasted": lambda gpu: gpu.node.pasted,
 }

@@ -1,0 +1,144 @@
+"""100 % busy at nearly idle power, and nothing moves: most likely a collective that hangs."""
+
+from math import sqrt
+
+from gpudiag.rule import STUCK, Fires, calculated, measured, rule
+from gpudiag.rules.clocks.jobs import partners
+from gpudiag.window import W2, W5, W7D, W15, GpuWindow, NotMeasured
+
+IDLE_SHARE_OF_LIMIT = 0.10  # where this GPU was never seen idle
+STILL_BYTES_PER_SECOND = 50e6
+
+
+@rule(
+    severity="critical",
+    rank=STUCK,
+    maturity="experimental",
+    given=("spinning",),
+    explains=(
+        "healthy-busy",
+        "busy-but-inefficient",
+        "low-util-under-load",
+        "small-batch",
+        "memory-bandwidth-bound",
+    ),
+)
+def stuck_job(
+    gpu: GpuWindow,
+    *,
+    min_spinning_ratio: float = 0.95,
+    max_memory_utilization_percent: float = 5.0,
+    max_power_share: float = 0.35,
+    max_power_variation: float = 0.03,
+) -> Fires | None:
+    """Busy all the time at little more than idle power, without any sign of progress."""
+    if gpu.over("utilization_percent", W5).mean < 95.0 or gpu.share("spinning", W5) < min_spinning_ratio:
+        return None
+    power, ceiling = gpu.over("power_watts", W5), _ceiling(gpu, max_power_share)
+    if power.mean > ceiling:
+        return None
+    if _progress(gpu, max_memory_utilization_percent):
+        return None
+    if not gpu.covers(W5):
+        return _short(gpu, ceiling)
+    if _variation(gpu) > max_power_variation:
+        return None
+    return _of(gpu, ceiling)
+
+
+def _ceiling(gpu: GpuWindow, share: float) -> float:
+    """Power below which a busy GPU hardly works: idle power and a third of the way to the limit."""
+    limit = gpu.now("power_limit_watts")
+    return _idle(gpu, limit) + share * (limit - _idle(gpu, limit))
+
+
+def _idle(gpu: GpuWindow, limit: float) -> float:
+    try:
+        return gpu.over("idle_power_watts", W7D).mean
+    except NotMeasured:
+        return IDLE_SHARE_OF_LIMIT * limit
+
+
+def _progress(gpu: GpuWindow, max_memory_utilization: float) -> bool:
+    """Any sign of work: memory traffic, tensor cores, copies, tokens. Power alone never proves a hang."""
+    if gpu.over("memory_utilization_percent", W5).mean > max_memory_utilization:
+        return True
+    for name, most in (("dram_active_ratio", 0.05), ("tensor_active_ratio", 0.01)):
+        if (_mean(gpu, name) or 0.0) > most:
+            return True
+    copies = (_mean(gpu, "pcie_rx_bytes_per_second") or 0.0) + (_mean(gpu, "pcie_tx_bytes_per_second") or 0.0)
+    if copies + (_mean(gpu, "nvlink_bytes_per_second") or 0.0) > STILL_BYTES_PER_SECOND:
+        return True
+    memory = gpu.over("memory_used_bytes", W5)
+    if memory.max - memory.min > 0.01 * memory.max:
+        return True
+    fastest, clock = gpu.reading.sm_clock_max_megahertz, _mean(gpu, "sm_clock_megahertz")
+    if fastest and clock is not None and clock < 0.8 * fastest and not gpu.node.pasted:
+        return True  # low clocks are another story: clocks-stuck-low
+    return bool(gpu.engines)  # their own counters tell: serving-wedged, tp-spin-without-requests
+
+
+def _mean(gpu: GpuWindow, name: str) -> float | None:
+    try:
+        return gpu.over(name, W5).mean
+    except NotMeasured:
+        return None
+
+
+def _variation(gpu: GpuWindow) -> float:
+    """Standard deviation of the power over its mean."""
+    watts = [value for _, value in gpu.track.series("power_watts", W5)]
+    mean = sum(watts) / len(watts)
+    return sqrt(sum((w - mean) ** 2 for w in watts) / len(watts)) / mean if mean else 0.0
+
+
+def _short(gpu: GpuWindow, ceiling: float) -> Fires:
+    """One sample, or a few: it looks like a hang, and it may be one."""
+    power = gpu.over("power_watts", W5)
+    return Fires(
+        (
+            measured("utilization_percent", gpu.over("utilization_percent", W5).mean),
+            measured("power_watts", power.mean, of=gpu.now("power_limit_watts")),
+            calculated("little_power_watts", ceiling),
+            measured("memory_utilization_percent", gpu.over("memory_utilization_percent", W5).mean),
+        ),
+        severity="warning",
+        confidence="possible",
+        variant="short",
+    )
+
+
+def _of(gpu: GpuWindow, ceiling: float) -> Fires:
+    others = partners(gpu)
+    spinning = [other for other in others if _share(other, "spinning") >= 0.9]
+    differs = [other for other in others if _share(other, "quiet") >= 0.9 or not other.present]
+    confirmed = gpu.covers(W15) and gpu.share("spinning", W15) >= 0.9
+    evidence = (
+        measured("spinning_ratio", gpu.share("spinning", W5), window=W5),
+        measured("power_watts", gpu.over("power_watts", W5).mean, of=gpu.now("power_limit_watts"), window=W5),
+        calculated("little_power_watts", ceiling),
+        measured("memory_utilization_percent", gpu.over("memory_utilization_percent", W5).mean, window=W5),
+        calculated("stuck_gpus", 1 + len(spinning), of=1 + len(others)),
+    )
+    if not spinning:
+        return Fires(evidence, severity="warning", confidence="possible", variant="spinning-kernel")
+    suspect = differs[0].index if len(differs) == 1 else None
+    return Fires(
+        evidence,
+        severity="critical" if confirmed else "warning",
+        confidence="likely" if confirmed else "possible",
+        variant="suspect" if suspect is not None else None,
+        words={} if suspect is None else {"suspect": suspect, "suspect_pid": _pid_on(differs[0])},
+    )
+
+
+def _share(gpu: GpuWindow, condition: str) -> float:
+    try:
+        return gpu.share(condition, W2)
+    except NotMeasured:
+        return 0.0
+
+
+def _pid_on(gpu: GpuWindow) -> str:
+    processes = gpu.processes
+    return str(processes[0].reading.pid) if processes else "PID"

@@ -1,0 +1,109 @@
+"""Situations of stuck-job and its look-alikes."""
+
+from gpudiag.rule import Case
+from gpudiag.rules.clocks.sample import one_sample
+from gpudiag.rules.situations import GIB, Situation, vllm_processes
+from gpudiag.window import Window
+
+SPIN = {
+    "utilization_percent": 100.0,
+    "memory_utilization_percent": 0.0,
+    "power_watts": 141.0,
+    "sm_clock_megahertz": 1980.0,
+    "clocks_event_reasons": 0,
+    "memory_used_bytes": 60 * GIB,
+    "dram_active_ratio": 0.0,
+    "tensor_active_ratio": 0.0,
+}
+
+
+def _ranks(s: Situation) -> None:
+    for rank in s.gpus:
+        s.runs(
+            {rank: 59 * GIB},
+            pid=7200 + rank,
+            name="python3",
+            command="python3 train.py",
+            parent_pid=7190,
+            slurm_job="48213",
+            ranks={"RANK": str(rank)},
+        )
+
+
+def _hung(minutes: float = 20, quiet: int | None = 3, gpus: int = 4, **values: object) -> Window:
+    s = Situation(gpus=gpus)
+    _ranks(s)
+    s.all_gpus(**{**SPIN, **values})
+    if quiet is not None:
+        s.gpu(quiet).shows(utilization_percent=0.0, power_watts=112.0)
+    return s.passes(minutes=minutes).window
+
+
+def _tensor_parallel() -> Window:
+    s = Situation(gpus=2)
+    vllm_processes(s)
+    s.all_gpus(**SPIN)
+    s.serves("vllm", pid=4100, worker_pids=[4121], gpus=[0, 1])
+    return s.passes(minutes=20).window
+
+
+def _unknown() -> Window:
+    s = Situation()
+    s.gpu(0).shows(**SPIN).hides("memory_utilization_percent")
+    return s.passes(minutes=20).window
+
+
+CASES = [
+    Case(
+        "ranks spin and one of them is quiet",
+        _hung,
+        "fires",
+        severity="critical",
+        confidence="likely",
+        variant="suspect",
+    ),
+    Case("all ranks spin", lambda: _hung(quiet=None), "fires", severity="critical", confidence="likely"),
+    Case(
+        "six minutes are not confirmed yet",
+        lambda: _hung(minutes=6, quiet=None),
+        "fires",
+        severity="warning",
+        confidence="possible",
+    ),
+    Case(
+        "one GPU alone spins",
+        lambda: _hung(quiet=None, gpus=1),
+        "fires",
+        severity="warning",
+        confidence="possible",
+        variant="spinning-kernel",
+    ),
+    Case(
+        "one pasted sample",
+        lambda: one_sample(**SPIN),
+        "fires",
+        severity="warning",
+        confidence="possible",
+        variant="short",
+    ),
+    Case(
+        "a real load", lambda: _hung(quiet=None, power_watts=560.0, memory_utilization_percent=40.0), "clear"
+    ),
+    Case(
+        "little power, and the memory is read all the time",
+        lambda: _hung(quiet=None, memory_utilization_percent=30.0),
+        "clear",
+    ),
+    Case(
+        "little power, and the tensor cores work", lambda: _hung(quiet=None, tensor_active_ratio=0.2), "clear"
+    ),
+    Case("bytes go over NVLink", lambda: _hung(quiet=None, nvlink_bytes_per_second=4e10), "clear"),
+    Case(
+        "the power swings with the work",
+        lambda: _hung(quiet=None, power_watts=[90.0] * 60 + [190.0] * 60),
+        "clear",
+    ),
+    Case("an idle engine spins over tensor parallel", _tensor_parallel, "clear"),
+    Case("the quiet GPU itself", _hung, "clear", gpu=3),
+    Case("memory traffic cannot be read", _unknown, "unjudged"),
+]

@@ -1,0 +1,38 @@
+"""The hardware itself halves the clocks because the GPU is at its slowdown temperature."""
+
+from gpudiag.rule import THERMAL, Fires, measured, rule
+from gpudiag.rules.clocks.reasons import lasting, now_or_none, siblings_with
+from gpudiag.window import GpuWindow
+
+
+@rule(
+    severity="critical",
+    rank=THERMAL,
+    confidence="proven",
+    given=("throttled",),
+    explains=(
+        "thermal-sw-slowdown",
+        "thermal-margin-low",
+        "clocks-stuck-low",
+        "hbm-hot",
+        "busy-but-inefficient",
+    ),
+)
+def thermal_hw_slowdown(
+    gpu: GpuWindow, *, min_samples: int = 3, min_counted_ratio: float = 0.05, max_margin_celsius: float = 2.0
+) -> Fires | None:
+    """Heat made the hardware cut the clocks by half or more."""
+    held = lasting(gpu, "hw_thermal", "throttle_hw_thermal_nanoseconds", min_samples, min_counted_ratio)
+    if held is None:
+        return None
+    margin = now_or_none(gpu, "temperature_margin_celsius")
+    if held.by_counter and margin is not None and margin > max_margin_celsius:
+        return None  # the counter rose, and by now it is cool again
+    evidence = [*held.evidence, measured("temperature_celsius", gpu.now("temperature_celsius"))]
+    if margin is not None:
+        evidence.append(measured("temperature_margin_celsius", margin))
+    return Fires(
+        tuple(evidence),
+        confidence=None if held.enough else "likely",
+        words={"neighbours": siblings_with(gpu, "hw_thermal")},
+    )

@@ -1,0 +1,53 @@
+"""Situations of ecc-uncorrectable-new and its look-alikes."""
+
+from gpudiag.rule import Case
+from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.situations import Situation
+from gpudiag.window import Window
+
+DBE = "NVRM: Xid (PCI:0000:19:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable double bit error"
+ROW = "NVRM: Xid (PCI:0000:19:00): 63, pid='<unknown>', name=<unknown>, Row Remapper: New row marked"
+ONE = "NVRM: Xid (PCI:0000:19:00): 94, pid=1248209, name=python3.10, Contained: SM (0x1). RST: No"
+ALL = (
+    "NVRM: Xid (PCI:0000:19:00): 95, pid='<unknown>', name=<unknown>, Uncontained: FBHUB. RST: Yes, D-RST: No"
+)
+
+
+def _counter(before: int, after: int) -> Window:
+    s = Situation()
+    s.gpu(0).shows(ecc_uncorrected_volatile=before)
+    s.passes(minutes=3)
+    s.gpu(0).shows(ecc_uncorrected_volatile=after)
+    return s.passes(minutes=3).window
+
+
+def _without_ecc() -> Window:
+    s = Situation()
+    s.agent.kernel_log_readable = False
+    s.gpu(0).hides("ecc_uncorrected_volatile")
+    return s.passes(minutes=3).window
+
+
+CASES = [
+    Case(
+        "a contained error ended one program",
+        lambda: pasted(DBE, ROW, ONE),
+        "fires",
+        severity="critical",
+        variant="contained",
+    ),
+    Case(
+        "only the contained part was logged",
+        lambda: pasted(ONE),
+        "fires",
+        severity="warning",
+        variant="contained",
+    ),
+    Case("an uncontained error", lambda: pasted(DBE, ALL), "fires", severity="critical", confidence="proven"),
+    Case("the counter rose", lambda: _counter(0, 2), "fires", severity="critical", variant="counter"),
+    Case("the counter was there when we began to look", lambda: _counter(3, 3), "clear"),
+    Case("the counter was reset with the driver", lambda: _counter(3, 0), "clear"),
+    Case("only a row was marked", lambda: pasted(ROW), "clear"),
+    Case("no error", lambda: Situation().passes(minutes=3).window, "clear"),
+    Case("neither log nor counter", _without_ecc, "unjudged"),
+]

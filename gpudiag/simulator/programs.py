@@ -91,7 +91,5 @@ def engine(model: str, server_pid: int, worker_pid: int, gpus: list[int], **valu
         "requests_finished_total": 0.0,
         "preemptions_total": 0.0,
     }
-    return EngineReading(
-        name="vllm:8000", engine="vllm", model=model, pid=server_pid, worker_pids=[worker_pid], gpus=gpus,
-        **{**known, **values},
-    )  # fmt: skip
+    told = {"name": "vllm:8000", "engine": "vllm", **known, **values}
+    return EngineReading(model=model, pid=server_pid, worker_pids=[worker_pid], gpus=gpus, **told)

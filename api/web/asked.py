@@ -1,0 +1,36 @@
+"""What the pages ask of the application around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from gpudiag.examine import Ruleset
+from gpudiag.words import Language
+
+Chat = Callable[[str, Language], str]
+"""A line of chat and a language → the answer as HTML that is safe to show."""
+
+
+class Answers(Protocol):
+    """The application's answers. Errors are GpudiagError with a `status`; the pages show their sentence."""
+
+    rules: Ruleset
+
+    def fleet(self, language: Language) -> list[dict[str, Any]]:
+        """Every node as `GET /v1/nodes` lists it, worst first."""
+
+    def diagnosis(self, node: str, language: Language, at: str | None = None) -> dict[str, Any]:
+        """One node's diagnosis, as `GET /v1/nodes/{node}` answers it."""
+
+    def history(self, node: str, seconds: float, at: str | None = None) -> dict[str, Any]:
+        """`{"gpus": [{"index", "series": {metric: [[unix seconds, value or null], …]}}]}`, oldest first."""
+
+    def pasted(self, text: bytes, language: Language) -> dict[str, Any]:
+        """The diagnosis of pasted tool output, as `POST /diagnose` answers it."""
+
+    def must_log_in(self) -> bool:
+        """Whether the request at hand may not read the pages before it shows a token."""
+
+    def accepts(self, token: str) -> bool:
+        """Whether a token may read."""

@@ -1,0 +1,68 @@
+"""A rule's page with the numbers of its worked examples: the first case in which it fires, of each variant."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from gpudiag.examine import Ruleset, examine
+from gpudiag.explain import explain
+from gpudiag.rule import Case, Rule
+from gpudiag.words import Language
+from gpudiag.words.pages import page_of
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One wording of a rule: its finding in the worked example `title`, or its bare page where there is none."""
+
+    variant: str | None
+    title: str | None
+    finding: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Runbook:
+    """Everything that a rule's page shows."""
+
+    rule: Rule
+    headline: str
+    forms: list[Form]
+    sources: tuple[str, ...]
+    lookalikes: list[str] = field(default_factory=list)
+
+
+def runbook_of(rule: Rule, rules: Ruleset, language: Language) -> Runbook:
+    """The runbook of one rule. Its examples are judged with the rules as they come, without settings."""
+    page = page_of(rule.module, rule.id, language)
+    cases = _cases(rule)
+    forms = [_form(rule.id, rule.module, variant, language) for variant in page.headlines]
+    lookalikes = [case.title for case in cases if case.expect == "clear"]
+    return Runbook(rule, page.headline(None), [form for form in forms if form], page.sources, lookalikes)
+
+
+def _cases(rule: Rule) -> list[Case]:
+    return list(importlib.import_module(f"{rule.module}.cases").CASES)
+
+
+@lru_cache(maxsize=512)
+def _form(rule_id: str, module: str, variant: str | None, language: Language) -> Form | None:
+    cases: list[Case] = importlib.import_module(f"{module}.cases").CASES
+    for case in cases:
+        if case.expect != "fires" or (variant is not None and case.variant != variant):
+            continue
+        finding = _fired(rule_id, case, language)
+        if finding and (variant is not None or finding["headline"]):
+            return Form(variant, case.title, finding)
+    return None
+
+
+def _fired(rule_id: str, case: Case, language: Language) -> dict[str, Any] | None:
+    window = case.window()
+    if not hasattr(window, "latest"):  # a case about a fleet: several windows, no single node's answer
+        return None
+    diagnosis = explain(examine(window, now=case.now), language)
+    found = [*diagnosis.findings, *(f for gpu in diagnosis.gpus for f in gpu["findings"])]
+    return next((finding for finding in found if finding["rule"] == rule_id), None)

@@ -1,0 +1,90 @@
+"""How values read on a page: filters for the templates."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from gpudiag.words import units
+
+_CODE = re.compile(r"`([^`]+)`")
+_BARE_LINK = re.compile(r"(?<![<(\[])(https?://[^\s<>;,)]+[^\s<>;,).])")
+
+# Parts of a bar → the classes of `gpudiag.charts`.
+PAINT = {
+    "weights": "weights",
+    "kv_pool": "kv-pool",
+    "runtime": "runtime",
+    "other_process": "other",
+    "unaccounted": "unaccounted",
+}
+
+
+def coded(text: str | None) -> Markup:
+    """Running text with its code spans; everything else in it is shown as it is, line by line."""
+    escaped = str(escape(text or ""))
+    return Markup(_CODE.sub(r"<code>\1</code>", escaped).replace("\n", "<br>"))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False})
+
+
+def linked(text: str) -> Markup:
+    """A line of our own pages, with its addresses as links. HTML in it is not obeyed."""
+    return Markup(_markdown().renderInline(_BARE_LINK.sub(r"<\1>", text)))
+
+
+def size(value: float | None) -> str:
+    return "–" if value is None else units.size(value)
+
+
+def reading(value: Any, name: str, language: str) -> str:
+    """One reading with its unit; what is not known is a dash."""
+    return "–" if value is None else units.show(name, value, language)
+
+
+def span(seconds: float | None, language: str) -> str:
+    return "–" if seconds is None else units.duration(seconds, language)
+
+
+def ago(moment: str | float | None, language: str, now: float | None = None) -> str:
+    """How long ago an ISO time or Unix time was."""
+    if moment is None:
+        return "–"
+    at = moment if isinstance(moment, (int, float)) else datetime.fromisoformat(moment).timestamp()
+    return units.duration(max(0.0, (time.time() if now is None else now) - at), language)
+
+
+def clock(moment: str | None) -> str:
+    """An ISO time to the second, in UTC."""
+    return "–" if moment is None else moment.replace("T", " ").replace("Z", " UTC")
+
+
+def whole(value: float | None) -> str:
+    return "–" if value is None else units.number(value)
+
+
+def share(part: float | None, total: float | None) -> str:
+    return "–" if part is None or not total else units.percent(100 * part / total)
+
+
+FILTERS = {
+    "coded": coded,
+    "linked": linked,
+    "size": size,
+    "reading": reading,
+    "span": span,
+    "ago": ago,
+    "clock": clock,
+    "whole": whole,
+    "share": share,
+    "paint": lambda part: PAINT.get(part, "other"),
+}

@@ -1,0 +1,256 @@
+"""The blueprint: one function per page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, g, make_response, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from api.web import language, pictures, show
+from api.web.asked import Answers, Chat
+from api.web.playing import add_calculator
+from api.web.runbook import runbook_of
+from api.web.words import SENTENCES
+from gpudiag.errors import GpudiagError
+from gpudiag.words import words
+
+TOKEN_COOKIE = "gpudiag_token"
+"""The cookie that carries a token after the login page; the application reads it like a bearer token."""
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+PAST_SECONDS = 3600.0
+A_WORKDAY = 12 * 3600
+OPEN_ENDPOINTS = frozenset({"web.static", "web.login", "web.log_in", "web.runbook", "web.runbooks"})
+
+
+class NoSuchPage(GpudiagError):
+    """Nothing stands at this address."""
+
+    status = 404
+
+
+def pages(answers: Answers, *, simulated: bool = False, chat: Chat | None = None) -> Blueprint:
+    """The web pages over `answers`. `chat` adds the chat page; `simulated` says so on every page."""
+    web = Blueprint("web", __name__, template_folder="templates", static_folder="static", static_url_path="/assets")
+    for name, function in show.FILTERS.items():
+        web.add_app_template_filter(function, f"gd_{name}")
+    web.before_request(_guard(answers))
+    web.after_request(_careful)
+    web.context_processor(lambda: _everywhere(simulated, chat is not None))
+    web.register_error_handler(GpudiagError, _failed)
+    _add_fleet(web, answers)
+    _add_rules(web, answers)
+    _add_login(web, answers)
+    add_calculator(web)
+    if chat is not None:
+        _add_chat(web, chat)
+    return web
+
+
+# ------------------------------------------------------------------------------------- every page
+
+
+def _guard(answers: Answers) -> Callable[[], AnyResponse | None]:
+    def guard() -> AnyResponse | None:
+        if request.endpoint in OPEN_ENDPOINTS or not answers.must_log_in():
+            return None
+        return redirect(url_for("web.login", next=request.full_path if request.method == "GET" else "/"))
+
+    return guard
+
+
+def _careful(response: Response) -> Response:
+    """Nothing from elsewhere is loaded, nothing inline is run, nobody frames the page."""
+    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Referrer-Policy"] = "same-origin"
+    if request.endpoint == "web.static":
+        response.headers["Cache-Control"] = "public, max-age=300"
+    else:
+        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers.add("Vary", "Accept-Language, Cookie")
+    return language.remember(response)
+
+
+def _everywhere(simulated: bool, chat: bool) -> dict[str, Any]:
+    lang = language.chosen()
+    other = "en" if lang == "ko" else "ko"
+    query = {**request.args.to_dict(), "lang": other}
+    return {
+        "lang": lang,
+        "t": SENTENCES[lang],
+        "w": words(lang),
+        "other_lang": other,
+        "other_url": f"{request.path if request.method == 'GET' else '/'}?{urlencode(query)}",
+        "simulated": simulated,
+        "has_chat": chat,
+        "logged_in": TOKEN_COOKIE in request.cookies,
+        "endpoint": request.endpoint,
+    }
+
+
+def _failed(error: GpudiagError) -> tuple[str, int]:
+    status = error.status if 400 <= error.status < 600 else 500
+    nearest = getattr(error, "nearest", None)
+    return render_template("web/error.html", message=str(error), nearest=nearest or []), status
+
+
+# ---------------------------------------------------------------------------------------- nodes
+
+
+def _add_fleet(web: Blueprint, answers: Answers) -> None:
+    @web.get("/")
+    def fleet() -> str:
+        nodes = answers.fleet(language.chosen())
+        counts: dict[str, int] = {}
+        for node in nodes:
+            severity = node["verdict"]["severity"]
+            counts[severity] = counts.get(severity, 0) + 1
+        return render_template("web/fleet.html", nodes=nodes, counts=counts, address=request.host_url.rstrip("/"))
+
+    @web.get("/nodes/<node>")
+    def node(node: str) -> str:
+        at = request.args.get("at")
+        diagnosis = answers.diagnosis(node, language.chosen(), at)
+        history = answers.history(node, PAST_SECONDS, at)
+        return _diagnosis_page(diagnosis, history, at)
+
+    @web.post("/explain")
+    def explain() -> str:
+        upload = request.files.get("file")
+        text = upload.read() if upload and upload.filename else request.form.get("text", "").encode()
+        return _diagnosis_page(answers.pasted(text, language.chosen()), None, None)
+
+    @web.get("/explain")
+    def explain_form() -> str:
+        return render_template("web/explain.html")
+
+
+def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, at: str | None) -> str:
+    lang = language.chosen()
+    verdict = diagnosis["verdict"]
+    everything = [*diagnosis["findings"], *(f for gpu in diagnosis["gpus"] for f in gpu["findings"])]
+    head = headline_finding(everything, verdict)
+    return render_template(
+        "web/node.html",
+        d=diagnosis,
+        head=head,
+        also=[finding for finding in everything if finding is not head],
+        unjudged=_grouped(diagnosis),
+        drawn={
+            gpu["index"]: {
+                "bar": pictures.bar(gpu["memory"], lang),
+                "timeline": pictures.timeline(gpu, history, lang, PAST_SECONDS),
+            }
+            for gpu in diagnosis["gpus"]
+        },
+        pasted=diagnosis["source"] == "pasted",
+        at=at,
+    )
+
+
+def headline_finding(findings: list[dict[str, Any]], verdict: dict[str, Any]) -> dict[str, Any] | None:
+    """The finding that the verdict names."""
+    same = [finding for finding in findings if finding["rule"] == verdict["rule"]]
+    return next((finding for finding in same if finding["gpu"] == verdict["gpu"]), same[0] if same else None)
+
+
+def _grouped(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rules that could not say, each once with the GPUs it is about."""
+    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    entries = [(None, entry) for entry in diagnosis["unjudged"]]
+    entries += [(gpu["index"], entry) for gpu in diagnosis["gpus"] for entry in gpu["unjudged"]]
+    for index, entry in entries:
+        group = groups.setdefault((entry["rule"], entry["enable"]), {**entry, "gpus": []})
+        if index is not None:
+            group["gpus"].append(index)
+    return list(groups.values())
+
+
+# ---------------------------------------------------------------------------------------- rules
+
+
+def _add_rules(web: Blueprint, answers: Answers) -> None:
+    @web.get("/runbooks")
+    def runbooks() -> str:
+        from gpudiag.words.pages import page_of
+
+        lang = language.chosen()
+        listed = [(rule, page_of(rule.module, rule.id, lang).headline(None)) for rule in answers.rules.rules]
+        listed.sort(key=lambda entry: (entry[0].family, entry[0].id))
+        return render_template("web/runbooks.html", listed=listed)
+
+    @web.get("/runbooks/<rule>")
+    def runbook(rule: str) -> str:
+        return runbook_html(rule, answers)
+
+
+def runbook_html(rule: str, answers: Answers) -> str:
+    """A rule's page. Raises NoSuchPage naming the nearest rules."""
+    known = answers.rules.by_id.get(rule)
+    if known is None:
+        raise no_such_rule(rule, answers)
+    book = runbook_of(known, answers.rules, language.chosen())
+    return render_template("web/runbook.html", book=book, rule=known)
+
+
+def no_such_rule(rule: str, answers: Answers) -> NoSuchPage:
+    from difflib import get_close_matches
+
+    near = get_close_matches(rule, answers.rules.by_id, n=3)
+    hint = f"; near: {', '.join(near)}" if near else ""
+    return NoSuchPage(f"there is no rule {rule[:60]!r}{hint}; /runbooks lists them")
+
+
+# ---------------------------------------------------------------------------------------- login
+
+
+def _add_login(web: Blueprint, answers: Answers) -> None:
+    @web.get("/login")
+    def login() -> str:
+        return render_template("web/login.html", next=_inside(request.args.get("next")), wrong=False)
+
+    @web.post("/login")
+    def log_in() -> AnyResponse:
+        token = request.form.get("token", "").strip()
+        goal = _inside(request.form.get("next"))
+        if not token or not answers.accepts(token):
+            return make_response(render_template("web/login.html", next=goal, wrong=True), 401)
+        response = redirect(goal, 303)
+        response.set_cookie(
+            TOKEN_COOKIE, token, max_age=A_WORKDAY, httponly=True, samesite="Strict", secure=request.is_secure
+        )
+        return response
+
+    @web.post("/logout")
+    def log_out() -> AnyResponse:
+        response = redirect(url_for("web.login"), 303)
+        response.delete_cookie(TOKEN_COOKIE, httponly=True, samesite="Strict", secure=request.is_secure)
+        return response
+
+
+def _inside(goal: str | None) -> str:
+    """A page of ours to go on to: never another site."""
+    if not goal or not goal.startswith("/") or goal.startswith(("//", "/\\")) or "\n" in goal or "\r" in goal:
+        return "/"
+    return goal
+
+
+# ----------------------------------------------------------------------------------------- chat
+
+
+def _add_chat(web: Blueprint, chat: Chat) -> None:
+    @web.get("/chat")
+    def talk() -> str:
+        from markupsafe import Markup
+
+        text = request.args.get("text", "").strip()[:4000]
+        g.said = text
+        answer = Markup(chat(text, language.chosen())) if text else None
+        return render_template("web/chat.html", text=text, answer=answer)

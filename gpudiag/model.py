@@ -162,6 +162,8 @@ class GpuReading(Struct):
     temperature_margin_celsius: float | None = None  # degrees left to the slowdown limit
     temperature_slowdown_celsius: float | None = None
     temperature_shutdown_celsius: float | None = None
+    temperature_operating_max_celsius: float | None = None  # highest at which it keeps its full clocks
+    temperature_max_operating_celsius: float | None = None  # above it software holds the clocks down
     fan_percent: float | None = None
     fan_count: int | None = None
     fan_rpm: int | None = None
@@ -461,13 +463,32 @@ class PasteReading(Struct):
     """What a pasted text says about itself."""
 
     formats: list[str]
+    samples: int = 1
     gpus_announced: int | None = None
+    gpus_whole: int = 0
     gpus_cut: int = 0
-    process_list: str | None = None  # listed, none (said so), empty (no such words), cut, absent
-    missing: list[str] | None = None  # what is cut or not there, in words
+    # listed, none (said so), empty (no such words), not_supported, cut, absent
+    process_list: str | None = None
+    missing: list[str] | None = None  # what is cut or not there: codes of MISSING_PARTS
     errors: list[str] | None = None  # kinds of error lines: library_mismatch, no_devices, unknown_error, …
     error_lines: list[str] | None = None
     hints: list[str] | None = None  # container, out_of_memory, aborted, hung, wsl, jetson, vgpu_host …
+
+
+MISSING_PARTS = (
+    "gpus",  # rows or blocks of GPUs end in the middle
+    "fewer",  # fewer GPUs than the text announces
+    "processes",  # the process part ends in the middle
+    "gpu_part",  # processes without the GPUs they are on
+    "header",  # rows without the lines above them
+    "gpu_line",  # a section without the line that names its GPU
+    "columns",  # cells without the names of their columns
+    "document",  # the document ends before its end
+    "row",  # a row has more or fewer cells than its header
+    "joined",  # lines were run together and cannot be told apart
+    "shortened",  # the author left something out: [...]
+    "other_machine",  # a second machine's output, which is not judged here
+)
 
 
 class Snapshot(Struct):

@@ -1,0 +1,12 @@
+"""Pasted output of GPU tools → snapshots: one file per format, told apart by looking.
+
+Reads text only; judges nothing. Face: `read`, `window_of`, and the errors of `errors.py`.
+To add a format: write a reader that fills `Sheet`s (see `sheet.py`), and name it in `reading.py`.
+"""
+
+from __future__ import annotations
+
+from gpudiag.smi.errors import NothingOfAGpu, NotText, RefusedXml, TooLarge
+from gpudiag.smi.reading import Reading, read, window_of
+
+__all__ = ["NotText", "NothingOfAGpu", "Reading", "RefusedXml", "TooLarge", "read", "window_of"]

@@ -1,0 +1,203 @@
+"""What chats, terminals and web pages do to text, undone: bytes → lines.
+
+Only marks that carry no value are taken away (colours, quotes, fences, log prefixes, HTML); no digit is ever
+joined to another, except across the hard wrap of a terminal whose width the table's own frame shows.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from gpudiag.smi.errors import LONGEST_BYTES, NotText, TooLarge
+
+LONGEST_LINE = 20_000  # longer ones are no tool's output; they are cut, and say so
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[@-_]|\[\d{1,3}(?:;\d{1,3}){0,6}m"
+)
+_TAG = re.compile(
+    r"</?(?:pre|code|span|div|p|br|b|i|u|em|strong|font|a|td|tr|table|tbody|th|li|ul|ol|blockquote|tt|kbd|samp|h\d|"
+    r"body|html|section|article|details|summary)(?:\s[^<>]{0,500})?/?>",
+    re.IGNORECASE,
+)
+_BREAKING = re.compile(r"^</?(?:p|br|div|tr|pre|li|h\d|table|blockquote|body)\b", re.IGNORECASE)
+_ENTITY = re.compile(
+    r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|lt|gt|amp|quot|apos|nbsp|ensp|emsp|thinsp|middot|bull|ldquo|rdquo);"
+)
+_FENCE = re.compile(r"(?:```|~~~)(?:[a-z]{1,12}(?=\s*(?:\n|$)))?")
+_LOOKALIKES = str.maketrans(
+    {
+        **dict.fromkeys("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
+        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", None),
+        **dict.fromkeys("\u2502\u2503\u2551\uff5c\u2506\u250a", "|"),
+        **dict.fromkeys("\u2500\u2501\u254c\u2504\u2014\u2013", "-"),
+        "\u2550": "=",
+        **dict.fromkeys("\u250c\u2510\u2514\u2518\u251c\u2524\u252c\u2534\u253c\u2554\u2557\u255a\u255d\u2560\u2563\u2566\u2569\u256c"
+                        "\u2552\u2555\u2558\u255b\u255e\u2561\u2564\u2567\u256a\u256d\u256e\u256f\u2570", "+"),
+        **dict.fromkeys("\u2018\u2019", "'"),
+        **dict.fromkeys("\u201c\u201d", '"'),
+        "\uff1a": ":",
+        "\uff05": "%",
+    }
+)  # fmt: skip
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+def text_of(raw: str | bytes) -> str:
+    """The text of a paste, at most 4 MiB of it. Raises TooLarge or NotText."""
+    if isinstance(raw, str):
+        if len(raw) > LONGEST_BYTES or len(raw.encode("utf-8", "replace")) > LONGEST_BYTES:
+            raise TooLarge(len(raw))
+        text = raw
+    else:
+        if len(raw) > LONGEST_BYTES:
+            raise TooLarge(len(raw))
+        text = _decoded(raw)
+    odd = len(_CONTROL.findall(text[:65_536])) + text[:65_536].count("\ufffd")
+    if odd > 16 and odd > len(text[:65_536]) / 50:
+        raise NotText
+    return text
+
+
+def _decoded(raw: bytes) -> str:
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):  # PowerShell's `>` writes UTF-16
+        return raw.decode("utf-16", "replace")
+    if raw[:2] == b"\x1f\x8b" or raw[:4] in (
+        b"PK\x03\x04",
+        b"\x28\xb5\x2f\xfd",
+        b"\x89PNG",
+        b"\x7fELF",
+        b"%PDF",
+    ):
+        raise NotText
+    half = raw[:4096]
+    if half[1::2].count(0) > len(half) // 4 and not half[0::2].count(0):
+        return raw.decode("utf-16-le", "replace")
+    return raw.decode("utf-8-sig", "replace")
+
+
+def cleaned(text: str) -> str:
+    """One clean line a line: no colours, HTML, fences, tabs or look-alike characters."""
+    text = text.replace("\r\n", "\n")
+    if "\r" in text:
+        text = text.replace("\r", "\n")
+    if "\x1b" in text or "[0m" in text:
+        text = _ESCAPES.sub("", text)
+    if "\n" not in text.strip() and text.count("\\n") > 2:
+        text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+    if "<" in text and _TAG.search(text):
+        text = _TAG.sub(lambda tag: "\n" if _BREAKING.match(tag[0]) else "", text)
+    if "&" in text and _is_html(text):
+        text = html.unescape(text)
+    if not text.isascii():
+        text = text.translate(_LOOKALIKES)
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("\n", text)
+    if "\t" in text:
+        text = "\n".join(line.expandtabs(8) for line in text.split("\n"))
+    return _CONTROL.sub("", text)
+
+
+def _is_html(text: str) -> bool:
+    """Entities are undone where they hide marks; in XML itself the parser does it."""
+    return bool(_ENTITY.search(text)) and "<nvidia_smi_log" not in text
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines of cleaned text, with quotes, log prefixes and hard wraps undone."""
+    lines = [line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] for line in text.split("\n")]
+    lines = _without_quotes(lines)
+    lines = _without_log_prefix(lines)
+    return _unwrapped(lines)
+
+
+_QUOTED = re.compile(r"^\s{0,3}(?:>\s?)+")
+
+
+def _without_quotes(lines: list[str]) -> list[str]:
+    quoted = sum(line.lstrip().startswith(">") for line in lines)
+    written = sum(bool(line.strip()) for line in lines)
+    if quoted < 2 or quoted * 2 < written:
+        return lines
+    return [_QUOTED.sub("", line) for line in lines]
+
+
+_ANCHORS = (
+    "==============NVSMI LOG",
+    "<?xml",
+    "<nvidia_smi_log",
+    "<!DOCTYPE nvidia_smi_log",
+    "+-----",
+    "# gpu ",
+    "#Date ",
+)
+_DIGITS = re.compile(r"[0-9]")
+
+
+def _without_log_prefix(lines: list[str]) -> list[str]:
+    """Take away what a log put before every line: what stands before a known first line, digits aside."""
+    for line in lines:
+        anchor = next((a for a in _ANCHORS if a in line), None)
+        if anchor is None:
+            continue
+        prefix = line[: line.index(anchor)]
+        if not prefix.strip() or prefix.strip() in ("'", '"', "`", "|", "#", "*", "-"):
+            continue
+        shape = _DIGITS.sub("0", prefix)
+        width = len(prefix)
+        fits = [_DIGITS.sub("0", other[:width]) == shape for other in lines]
+        if sum(fits) >= 3:
+            return [other[width:] if fit else other for other, fit in zip(lines, fits, strict=True)]
+    return lines
+
+
+def _unwrapped(lines: list[str]) -> list[str]:
+    """Put table lines together again that a terminal wrapped at its width.
+
+    The frame shows it: a line of dashes that fills the width and is closed by a `+` on a later line. Then
+    every line of the table took the same number of lines.
+    """
+    frame = _wrapped_frame(lines)
+    if frame is None:
+        return lines
+    width, pieces, total = frame
+    joined: list[str] = []
+    i = 0
+    while i < len(lines):
+        line = lines[i]
+        group = lines[i : i + pieces]
+        if line[:1] in ("+", "|") and len(group) == pieces and _may_join(group, width, total):
+            joined.append("".join(piece.ljust(width) for piece in group[:-1]) + group[-1])
+            i += pieces
+        else:
+            joined.append(line)
+            i += 1
+    return joined
+
+
+def _wrapped_frame(lines: list[str]) -> tuple[int, int, int] | None:
+    for i, line in enumerate(lines):
+        width = len(line)
+        if not (
+            20 <= width < 120 and line.startswith("+--") and set(line) <= {"+", "-"} and line[-1:] == "-"
+        ):
+            continue
+        total, pieces = width, 1
+        for more in lines[i + 1 : i + 6]:
+            if not more or set(more.rstrip()) - {"+", "-"} or len(more) > width:
+                break
+            total, pieces = total + len(more.rstrip()), pieces + 1
+            if more.rstrip().endswith("+"):
+                return width, pieces, total
+            if len(more) < width:
+                break
+    return None
+
+
+def _may_join(group: list[str], width: int, total: int) -> bool:
+    """All but the last piece fill the width (blanks at the end may be lost), and the last one closes."""
+    if any(len(piece) > width for piece in group):
+        return False
+    last = group[-1].rstrip()
+    return last.endswith(("|", "+")) and len(last) == total - width * (len(group) - 1)

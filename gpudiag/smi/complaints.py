@@ -1,0 +1,121 @@
+"""Error lines of nvidia-smi and its neighbours, and what the text around a table tells.
+
+Tables of facts: a pattern, and what it says. Order matters: the first that fits a line wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+LONGEST_LINE = 500
+MOST_LINES = 20
+
+# what a line says → (kind for PasteReading.errors, reason of the model for NVML as a whole or the GPU)
+_ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), kind, reason)
+    for pattern, kind, reason in (
+        (r"driver/library version mismatch|API mismatch", "library_mismatch", "library_mismatch"),
+        (r"No devices were found", "no_devices", "not_found"),
+        (r"couldn.t communicate with the NVIDIA driver", "driver_not_loaded", "driver_not_loaded"),
+        (r"Failed to initialize NVML: Driver Not Loaded", "driver_not_loaded", "driver_not_loaded"),
+        (r"nvidia_?driver[_ ]not[_ ]loaded|NVML_ERROR_DRIVER_NOT_LOADED", "driver_not_loaded", "driver_not_loaded"),
+        (r"couldn.t find (?:the )?libnvidia-ml|libnvidia-ml\.so(?:\.1)?: cannot open|NVML_ERROR_LIBRARY_NOT_FOUND",
+         "library_not_found", "library_not_found"),
+        (r"nvidia-smi: (?:command )?not found|'nvidia-smi' is not recognized|nvidia-smi.{0,40}No such file",
+         "command_not_found", "library_not_found"),
+        (r"Unable to determine the device handle for GPU", "device_handle", "unknown_error"),
+        (r"GPU is lost|NVML_ERROR_GPU_IS_LOST|GPU_IS_LOST|GPU has fallen off the bus", "gpu_is_lost", "gpu_is_lost"),
+        (r"GPU requires reset|NVML_ERROR_RESET_REQUIRED", "reset_required", "reset_required"),
+        (r"Failed to initialize NVML: Unknown Error", "unknown_error", "unknown_error"),
+        (r"Failed to initialize NVML: Insufficient Permissions|\[Insufficient Permissions\]",
+         "insufficient_permissions", "no_permission"),
+        (r"Failed to initialize NVML: GPU access blocked by the operating system", "access_blocked", "no_permission"),
+        (r"Failed to initialize NVML", "nvml_init", "unknown_error"),
+        (r"infoROM is corrupted", "inforom_corrupted", "unknown_error"),
+    )
+)  # fmt: skip
+NVML_AS_A_WHOLE = (
+    "library_mismatch", "no_devices", "driver_not_loaded", "library_not_found", "command_not_found",
+    "unknown_error", "access_blocked", "nvml_init",
+)  # fmt: skip
+OF_ONE_GPU = {
+    "device_handle": "unknown_error",
+    "gpu_is_lost": "gpu_is_lost",
+    "reset_required": "reset_required",
+}
+
+_WORTH = re.compile(r"nvml|nvidia|device|gpu|librar|handle|infoROM|mismatch|permissions|reset", re.IGNORECASE)
+_BUS = re.compile(r"GPU ?(?:at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])", re.IGNORECASE)
+
+_HINTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(pattern, re.IGNORECASE))
+    for name, pattern in (
+        ("container", r"\b(?:docker|podman|kubectl|container(?:s|d)?|kubernetes|\bpod\b|pod-\d|dockerd)\b|容器|컨테이너|コンテナ"),
+        ("out_of_memory",
+         r"out of memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|\bOOM\b.{0,20}(?:error|kill)"),
+        ("aborted",
+         r"\bAborted\b|core dumped|Segmentation fault|Check failed|Traceback \(most recent call last\)|SIGABRT|SIGSEGV|"
+         r"CUDA error|RuntimeError|illegal memory access"),
+        ("hung",
+         r"Watchdog caught collective operation timeout|NCCL (?:operation )?time(?:d )?out|"
+         r"collective operation timeout|\bhangs\b|\bhung\b|\bstuck at\b|deadlock"),
+        ("wsl", r"microsoft-standard-WSL|\bWSL2?\b"),
+        ("jetson", r"\(nvgpu\)|\bJetson\b|\bTegra\b|\bOrin\b"),
+        ("cannot_kill",
+         r"(?:can.?t|cannot|can not|could not|unable to|nothing\b.{0,20}can) (?:be )?kill|unkillable|kill -9.{0,40}(?:not|no )"),
+        ("reserved_pool",
+         r"KV Cache is allocated|# GPU blocks|GPU KV cache size|Memory pool end|gpu.memory.utilization|"
+         r"mem.fraction.static"),
+        ("preallocates", r"\bjax\w*\.py|\bimport jax\b|XLA_PYTHON_CLIENT|\btensorflow\b|\bcuda\(id=\d\)"),
+        ("notebook", r"\bjupyter|ipykernel|\bnotebook\b|\.ipynb"),
+    )
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Complaints:
+    """Error lines of a text: kinds, the lines themselves, and GPUs that they name."""
+
+    kinds: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    nvml: str | None = None  # reason, when the library as a whole fails
+    gpus: list[tuple[str | None, str]] = field(default_factory=list)  # bus id, reason
+    corrupted: list[str] = field(default_factory=list)  # bus ids whose infoROM is named corrupted
+
+
+def complaints_of(lines: Sequence[str]) -> tuple[Complaints, list[int]]:
+    """Error lines, and the numbers of the lines they stand in."""
+    found, used = Complaints(), []
+    for number, line in enumerate(lines):
+        if not 6 < len(line) <= LONGEST_LINE or not _WORTH.search(line):
+            continue
+        match = next(((kind, reason) for pattern, kind, reason in _ERRORS if pattern.search(line)), None)
+        if match is None:
+            continue
+        kind, reason = match
+        used.append(number)
+        if kind not in found.kinds:
+            found.kinds.append(kind)
+        if len(found.lines) < MOST_LINES:
+            found.lines.append(line.strip())
+        bus = _BUS.search(line)
+        if kind in NVML_AS_A_WHOLE and found.nvml is None:
+            found.nvml = reason
+        elif kind in OF_ONE_GPU and "NVRM" not in line:
+            lost = "gpu_is_lost" if "lost" in line.lower() else OF_ONE_GPU[kind]
+            found.gpus.append((bus[1] if bus else None, lost))
+        elif kind == "inforom_corrupted" and bus:
+            found.corrupted.append(bus[1])
+    return found, used
+
+
+def hints_of(lines: Sequence[str]) -> list[str]:
+    """What the text around the tool's output says of the circumstances; a person's words, no proof."""
+    found: list[str] = []
+    text = "\n".join(line[:LONGEST_LINE] for line in lines[:4000])
+    for name, pattern in _HINTS:
+        if pattern.search(text):
+            found.append(name)
+    return found

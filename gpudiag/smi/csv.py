@@ -1,0 +1,377 @@
+"""CSV of `nvidia-smi --query-gpu=… --format=csv` and `--query-compute-apps=…`, once or as a series.
+
+The columns come from the header, or with `noheader` from the command line when it was pasted too. Cells are
+split at ", "; a row with too few or too many of them was cut, and is no row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpudiag.smi import values as v
+from gpudiag.smi.fields import CSV, ECC_CSV, REASON_BITS
+from gpudiag.smi.sheet import Draft, Row, Sheet
+from gpudiag.smi.values import Absent, Convert, reason_of
+
+_COMMAND = re.compile(r"--query-(?:gpu|compute-apps|accounted-apps)[= ]([a-zA-Z0-9_.,]{3,8000})")
+_COLUMN = re.compile(r"([a-z][a-zA-Z0-9_.]{2,80})(?: \[[a-zA-Z%/]{1,6}\])?")
+_REASON = re.compile(r"clocks_(?:event|throttle)_reasons\.(\w+)")
+_IDENTITY = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id")
+_WORDS = frozenset(
+    [
+        "timestamp",
+        "index",
+        "count",
+        "name",
+        "gpu_name",
+        "uuid",
+        "gpu_uuid",
+        "gpu_serial",
+        "serial",
+        "pid",
+        "process_name",
+        "used_gpu_memory",
+        "used_memory",
+        "driver_version",
+        "gpu_bus_id",
+        "pstate",
+    ]
+)
+_MASKS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
+
+
+@dataclass(slots=True)
+class _Header:
+    """The columns of a block of rows; `units` says per column whether cells carry their unit."""
+
+    columns: list[str]
+    with_units: bool | None = None
+    named: bool = True  # False: the columns come from the command line
+
+    @property
+    def of_processes(self) -> bool:
+        return "pid" in self.columns
+
+
+class CsvReader:
+    """Reads the lines of a text; `sheets` are the samples found, in order."""
+
+    def __init__(self) -> None:
+        self.sheets: list[Sheet] = []
+        self.header: _Header | None = None
+        self.commands: list[_Header] = []
+        self.rows: list[list[str]] = []
+        self.damaged = False
+
+    def read(self, lines: Sequence[str]) -> list[int]:
+        used = []
+        for number, line in enumerate(lines):
+            if self._line(line):
+                used.append(number)
+        self._close()
+        return used
+
+    def _line(self, line: str) -> bool:
+        text = line.strip()
+        if not text:
+            return False
+        if "--query-" in text:
+            command = _COMMAND.search(text)
+            if command is not None:
+                self._close()
+                columns = [column for column in command[1].lower().split(",") if column]
+                header = _Header(columns, "nounits" not in text, named=False)
+                self.header = header
+                return True
+        bare = text.lstrip("#> ").strip() if text[0] in "#>" else text
+        named = _columns(bare)
+        if named is not None:
+            if self.header is None or self.header.columns != named or not self.header.named:
+                self._close()
+                self.header = _Header(named, named=True)
+            return True
+        return self._row(bare)
+
+    def _row(self, text: str) -> bool:
+        header = self.header
+        if header is None or len(text) > 8000:
+            return False
+        cells = text.split(", ")
+        if text.endswith(","):
+            cells[-1] = cells[-1][:-1]
+            cells.append("")
+        wanted = len(header.columns)
+        if len(cells) > wanted and "process_name" in header.columns:
+            at = header.columns.index("process_name")
+            extra = len(cells) - wanted
+            cells[at : at + extra + 1] = [", ".join(cells[at : at + extra + 1])]
+        if len(cells) == wanted and (wanted > 1 or _fits_alone(header.columns[0], cells[0])):
+            self.rows.append(cells)
+            return True
+        if len(cells) > 1 and self.rows and len(cells) < wanted:
+            self.damaged = True
+            return True
+        if len(cells) > 1 and not self.rows and wanted > 2 and len(cells) * 2 > wanted:
+            self.damaged = True
+            return True
+        if not self.rows and not header.named:
+            return False
+        if self.rows and len(cells) == 1:
+            self._close()
+        return False
+
+    # ---- from rows to samples
+
+    def _close(self) -> None:
+        header, rows = self.header, self.rows
+        damaged, self.rows, self.damaged = self.damaged, [], False
+        if header is None or not (rows or damaged or header.named):
+            return
+        if header.of_processes:
+            sheets = [self._processes(header, rows)]
+        else:
+            sheets = self._gpus(header, rows)
+        if damaged and sheets:
+            sheets[-1].missing.add("row")
+        self.sheets += sheets
+        if not header.named:
+            self.header = None
+
+    def _gpus(self, header: _Header, rows: list[list[str]]) -> list[Sheet]:
+        columns = header.columns
+        if not rows:
+            sheet = Sheet("csv")
+            sheet.missing.add("gpus")
+            return [sheet]
+        strict = header.with_units if header.with_units is not None else _carries_units(header, rows)
+        plan = [_plan(column) for column in columns]
+        times = _times(columns, rows)
+        sheets: list[Sheet] = []
+        for group in _samples(columns, rows, times):
+            sheet = Sheet("csv", at=times[group[0]])
+            sheets.append(sheet)
+            for number in group:
+                draft = Draft(len(sheet.gpus))
+                for put, cell in zip(plan, rows[number], strict=True):
+                    if put is not None:
+                        put(sheet, draft, cell, strict)
+                if draft.index is None or sheet.has(draft.index):
+                    draft.index = 1 + max((d.index or 0 for d in sheet.gpus), default=-1)
+                draft.finish()
+                draft.cut = "cut" in draft.gaps.values()
+                sheet.gpus.append(draft)
+        return sheets
+
+    def _processes(self, header: _Header, rows: list[list[str]]) -> Sheet:
+        sheet = Sheet("apps", process_list="listed" if rows else "none")
+        strict = header.with_units if header.with_units is not None else _carries_units(header, rows)
+        for cells in rows:
+            shown = dict(zip(header.columns, cells, strict=True))
+            try:
+                pid = v.count(shown["pid"])
+            except Absent:
+                sheet.missing.add("row")
+                continue
+            row = Row(pid=pid, name=shown.get("process_name") or shown.get("name") or None)
+            identity = _or_none(v.uuid, shown.get("gpu_uuid", "")) or _or_none(
+                v.bus_id, shown.get("gpu_bus_id", "")
+            )
+            memory = shown.get("used_gpu_memory", shown.get("used_memory"))
+            try:
+                row.memory = v.mib(memory or "", strict)
+            except Absent as absent:
+                row.memory_gap = absent.reason if memory is not None else "not_shown"
+            row.gpu = self._gpu_of(sheet, shown, identity)
+            row.gpu_identity = identity
+            sheet.rows.append(row)
+            sheet.at = v.moment(shown["timestamp"]) if "timestamp" in shown else sheet.at
+        return sheet
+
+    def _gpu_of(self, sheet: Sheet, shown: dict[str, str], identity: str | None) -> int | None:
+        """The position of the row's GPU among those that the list names."""
+        name = shown.get("gpu_name")
+        if identity is None and name is None:
+            return 0
+        for draft in sheet.gpus:
+            if draft.identity == identity if identity else draft.values.get("name") == name:
+                return draft.index
+        draft = sheet.gpu_at(len(sheet.gpus))
+        if name:
+            draft.read("name", v.plain_text, name)
+        draft.read("uuid", v.uuid, shown.get("gpu_uuid", ""))
+        draft.read("bus_id", v.bus_id, shown.get("gpu_bus_id", ""))
+        return draft.index
+
+
+# ------------------------------------------------------------------------------------------ columns
+
+
+def _columns(text: str) -> list[str] | None:
+    """The columns that a header line names, or None when it is none."""
+    first = text[:1]
+    if not ("a" <= first <= "z") or len(text) > 20_000:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    names = []
+    for part in parts:
+        match = _COLUMN.fullmatch(part)
+        if match is None:
+            return None
+        names.append(match[1].lower())
+    known = sum(_knows(name) for name in names)
+    if len(names) == 1:
+        return names if "[" in text and known else None
+    return names if known * 2 >= len(names) or known >= 2 else None
+
+
+def _knows(column: str) -> bool:
+    return column in CSV or column in _WORDS or column in ECC_CSV or _REASON.fullmatch(column) is not None
+
+
+def _carries_units(header: _Header, rows: list[list[str]]) -> bool:
+    """Whether cells carry units, by the first cell of a column that has them."""
+    for cells in rows[:50]:
+        for column, cell in zip(header.columns, cells, strict=True):
+            field = CSV.get(column)
+            memory = column in ("used_gpu_memory", "used_memory")
+            if (field is not None and field.convert in _WITH_UNITS) or memory:
+                if cell.endswith((" MiB", " %", " W", " MHz", " us")):
+                    return True
+                if cell[:1].isdigit():
+                    return False
+    return False
+
+
+_WITH_UNITS = (v.mib, v.percent, v.watts, v.megahertz, v.nanoseconds)
+_NEVER_UNITS = (v.celsius, v.banks, v.width, v.count)  # CSV prints these without a unit
+
+
+def _plan(column: str) -> Any:
+    """How a column's cells go into a draft: a function of (sheet, draft, cell, strict), or None."""
+    field = CSV.get(column)
+    if field is not None:
+        never = field.convert in _NEVER_UNITS
+
+        def put(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
+            draft.put(field, cell, strict and not never)
+
+        return put
+    if column == "index":
+
+        def index(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
+            draft.index = _or_none(v.count, cell)
+
+        return index
+    if column == "driver_version":
+
+        def driver(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
+            sheet.driver = sheet.driver or _or_none(v.version, cell)
+
+        return driver
+    if column == "count":
+
+        def announced(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
+            sheet.announced = _or_none(v.count, cell)
+
+        return announced
+    if column in _MASKS:
+        return lambda sheet, draft, cell, strict: draft.read("clocks_event_reasons", v.mask, cell)
+    reason = _REASON.fullmatch(column)
+    if reason is not None and reason[1] in REASON_BITS:
+        bit = REASON_BITS[reason[1]]
+
+        def flag(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
+            state = _or_none(v.active, cell)
+            if state is not None:
+                draft.reason(bit, state)
+
+        return flag
+    name = ECC_CSV.get(column)
+    if name is not None:
+        return lambda sheet, draft, cell, strict: draft.read(name, v.count, cell)
+    return None
+
+
+def _fits_alone(column: str, cell: str) -> bool:
+    """A row of one cell has to look like its column: any word would fit otherwise."""
+    field = CSV.get(column)
+    if field is None:
+        return False
+    if reason_of(cell) and cell.startswith("["):
+        return True
+    try:
+        field.convert(cell, False)
+    except Absent:
+        return False
+    return field.convert is not v.plain_text
+
+
+# ------------------------------------------------------------------------------------------ samples
+
+
+def _times(columns: list[str], rows: list[list[str]]) -> list[float | None]:
+    if "timestamp" not in columns:
+        return [None] * len(rows)
+    at = columns.index("timestamp")
+    known: dict[str, float | None] = {}
+    times = []
+    for cells in rows:
+        text = cells[at]
+        if text not in known:
+            known[text] = v.moment(text)
+        times.append(known[text])
+    return times
+
+
+def _samples(columns: list[str], rows: list[list[str]], times: list[float | None]) -> list[list[int]]:
+    """Row numbers, grouped by sample: a new one begins where a GPU comes again.
+
+    Without a column that names the GPU, rows of one moment are the GPUs of one sample; without a time too,
+    all rows are GPUs, unless there are more than a machine holds.
+    """
+    key = next((columns.index(name) for name in _IDENTITY if name in columns), None)
+    if key is None:
+        return _samples_by_time(columns, rows, times)
+    groups: list[list[int]] = []
+    seen: set[str] = set()
+    for number, cells in enumerate(rows):
+        if cells[key] in seen or not groups:
+            groups.append([])
+            seen = set()
+        seen.add(cells[key])
+        groups[-1].append(number)
+    return groups
+
+
+MOST_GPUS = 16
+
+
+def _samples_by_time(columns: list[str], rows: list[list[str]], times: list[float | None]) -> list[list[int]]:
+    if all(time is None for time in times):
+        if len(rows) > MOST_GPUS:
+            return [[number] for number in range(len(rows))]
+        return [list(range(len(rows)))]
+    known = [time or 0.0 for time in times]
+    gaps = sorted(later - earlier for earlier, later in itertools.pairwise(known))
+    if not gaps or gaps[-1] < 0.05:
+        return [list(range(len(rows)))]
+    limit = gaps[-1] / 10
+    groups = [[0]]
+    for number in range(1, len(rows)):
+        if known[number] - known[number - 1] < limit:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    sizes = {len(group) for group in groups[:-1]} or {len(groups[0])}
+    return groups if len(sizes) == 1 else [[number] for number in range(len(rows))]
+
+
+def _or_none(convert: Convert, text: str) -> Any:
+    try:
+        return convert(text, True)
+    except Absent:
+        return None

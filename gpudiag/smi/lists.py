@@ -1,0 +1,157 @@
+"""Short lists: `nvidia-smi -L`, `gpustat`, `nvidia-smi topo -m` and `ps`.
+
+Each is a few lines of one shape; the readers take what they know and leave the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpudiag.model import MigDevice
+from gpudiag.smi import values as v
+from gpudiag.smi.sheet import Row, Sheet
+
+_LISTED = re.compile(r"GPU (\d{1,3}): (\S.{1,80}?) \(UUID: (\S{1,60})\)")
+_LISTED_MIG = re.compile(r"MIG (\S{1,30}) +Device +(\d{1,3}): \(UUID: (\S{1,60})\)")
+
+
+def read_listing(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
+    """`nvidia-smi -L`: which GPUs there are, and nothing of their state."""
+    sheet, used, gpu = Sheet("listing"), [], None
+    for number, line in enumerate(lines):
+        if "UUID:" not in line or len(line) > 400:
+            continue
+        found = _LISTED.search(line)
+        if found is not None:
+            index = int(found[1])
+            if sheet.has(index):
+                continue
+            gpu = sheet.gpu_at(index)
+            gpu.give("name", found[2])
+            gpu.read("uuid", v.uuid, found[3])
+            used.append(number)
+            continue
+        found = _LISTED_MIG.search(line)
+        if found is not None and gpu is not None:
+            gpu.mig.append(MigDevice(index=int(found[2]), profile=found[1], uuid=found[3]))
+            gpu.give("mig_mode", True)
+            used.append(number)
+    return ([sheet] if sheet.gpus else []), used
+
+
+_STAT = re.compile(
+    r"^\s*\[(\d{1,3})\] (\S.{0,60}?)\s*\|\s*(?:(-?\d{1,3}|\?\?)\W{1,2}C,)?\s*(?:(?:\d{1,3}|\?\?) %,\s*)?(\d{1,3}|\?\?) %"
+    r"(?:,\s*(\d{1,4}|\?\?) / (\d{1,4}|\?\?) W)?\s*\|\s*(\d{1,7}|\?\?) / (\d{1,7}|\?\?) MB\s*\|(.*)$"
+)
+_STAT_PROCESS = re.compile(r"(\S+?)(?::([^\s/()]+))?(?:/(\d+))?\((\d+|\?)M\)")
+
+
+def read_gpustat(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
+    """`gpustat`, with or without processes and power. Its MB are 2^20 bytes."""
+    sheets: list[Sheet] = []
+    used: list[int] = []
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith("[") or "|" not in line or len(line) > 2000:
+            continue
+        found = _STAT.match(line)
+        if found is None:
+            continue
+        used.append(number)
+        index = int(found[1])
+        if not sheets or sheets[-1].has(index):
+            sheets.append(Sheet("gpustat", at=v.moment(lines[number - 1]) if number else None))
+        gpu = sheets[-1].gpu_at(index)
+        gpu.give("name", found[2])
+        shown = {
+            "temperature_celsius": (v.celsius, found[3]),
+            "utilization_percent": (v.percent, found[4]),
+            "power_watts": (v.watts, found[5]),
+            "power_limit_watts": (v.watts, found[6]),
+            "memory_used_bytes": (v.mib, found[7]),
+            "memory_total_bytes": (v.mib, found[8]),
+        }
+        for name, (convert, text) in shown.items():
+            if text == "??":
+                gpu.lacks(name, "not_supported")
+            elif text is not None:
+                gpu.read(name, convert, text, False)
+        for user, program, pid, memory in _STAT_PROCESS.findall(found[9]):
+            if pid:
+                size = int(memory) * v.MIB if memory.isdigit() else None
+                sheets[-1].rows.append(
+                    Row(pid=int(pid), gpu=index, name=program or None, user=user, memory=size,
+                        memory_gap=None if size is not None else "not_supported")
+                )  # fmt: skip
+                sheets[-1].process_list = "listed"
+    return sheets, used
+
+
+_TOPO_HEAD = re.compile(r"^\s+(?:GPU\d{1,3}\s+)+")
+_TOPO_ROW = re.compile(r"^\s*GPU(\d{1,3})\s+(?:X|NV\d{1,2}|SYS|NODE|PHB|PXB|PIX)\b")
+
+
+def read_topology(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
+    """`nvidia-smi topo -m`: which GPUs there are, and how they are joined."""
+    sheet, used = Sheet("topology"), []
+    for number, line in enumerate(lines):
+        found = _TOPO_ROW.match(line) if len(line) < 2000 else None
+        if found is not None and "GPU" in line:
+            sheet.gpu_at(int(found[1]))
+            used.append(number)
+        elif line.count("GPU") > 1 and len(line) < 2000 and _TOPO_HEAD.match(line):
+            used.append(number)
+    return ([sheet] if sheet.gpus else []), used
+
+
+_STARTED = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4}")
+_FRAME = re.compile(r"^\s*\[<[0-9a-f]*>\] (\w+)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(\w+)\])?")
+
+
+def read_ps(lines: Sequence[str]) -> tuple[list[Row], list[int]]:
+    """`ps` with named columns, and a kernel stack (`/proc/PID/stack`) of one process."""
+    rows: list[Row] = []
+    used: list[int] = []
+    columns: list[str] = []
+    for number, line in enumerate(lines):
+        if len(line) > 2000:
+            continue
+        words = line.split()
+        if "PID" in words and words[-1] in ("CMD", "COMMAND") and len(words) <= 14:
+            columns = words
+            used.append(number)
+            continue
+        frame = _FRAME.match(line)
+        if frame is not None:
+            if rows and rows[-1].wait is None:
+                rows[-1].wait = f"{frame[1]} [{frame[2]}]" if frame[2] else frame[1]
+            used.append(number)
+            continue
+        if columns and words:
+            row = _ps_row(columns, line)
+            if row is None:
+                columns = []
+                continue
+            rows.append(row)
+            used.append(number)
+    return rows, used
+
+
+def _ps_row(columns: list[str], line: str) -> Row | None:
+    text = _STARTED.sub("-", line)
+    cells = text.split(None, len(columns) - 1)
+    if len(cells) != len(columns):
+        return None
+    shown = dict(zip(columns, cells, strict=True))
+    if not shown["PID"].isdigit():
+        return None
+    state = shown.get("STAT") or shown.get("S") or shown.get("STATE")
+    parent = shown.get("PPID", "")
+    return Row(
+        pid=int(shown["PID"]),
+        name=cells[-1].strip() or None,
+        state=state[:1] if state and state[:1] in "RSDTZI" else None,
+        parent=int(parent) if parent.isdigit() else None,
+        user=shown.get("USER") or shown.get("UID"),
+        memory_gap="not_shown",
+    )

@@ -1,0 +1,140 @@
+"""What a reader gets out of one sample of one format, before samples become snapshots.
+
+A `Sheet` is one sample: GPUs as `Draft`s, process rows, and what is missing. Readers only fill sheets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudiag.model import MigDevice
+from gpudiag.smi.fields import ECC_SUMS, ENOUGH_REASONS, Field
+from gpudiag.smi.values import Absent, Convert
+
+LIST_RANK = ("absent", "empty", "not_supported", "none", "cut", "listed")
+
+
+@dataclass(slots=True)
+class Draft:
+    """One GPU of one sample while it is read. `gaps` names why a value is not there."""
+
+    index: int | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+    gaps: dict[str, str] = field(default_factory=dict)
+    mig: list[MigDevice] = field(default_factory=list)
+    cut: bool = False
+    lost: str | None = None
+    _order: dict[str, int] = field(default_factory=dict)
+    _reasons: dict[int, bool] = field(default_factory=dict)
+    _ecc: dict[tuple[str, str], int | None] = field(default_factory=dict)
+
+    def put(self, known: Field, text: str, strict: bool = True) -> None:
+        """Read `text` as the field says; the better of several names for one value wins."""
+        if self._order.get(known.name, 99) <= known.order:
+            return
+        try:
+            value = known.convert(text, strict)
+        except Absent as absent:
+            if known.name not in self.values:
+                self.gaps.setdefault(known.name, absent.reason)
+            return
+        self.give(known.name, value, known.order)
+
+    def read(self, name: str, convert: Convert, text: str, strict: bool = True) -> None:
+        self.put(Field(name, convert, 0), text, strict)
+
+    def give(self, name: str, value: Any, order: int = 0) -> None:
+        self.values[name] = value
+        self._order[name] = order
+        self.gaps.pop(name, None)
+
+    def lacks(self, name: str, reason: str) -> None:
+        if name not in self.values:
+            self.gaps[name] = reason
+
+    def reason(self, bit: int, is_active: bool) -> None:
+        """One of the clocks event reasons."""
+        self._reasons[bit] = is_active
+
+    def ecc(self, scope: str, name: str, value: int | None) -> None:
+        """One of the ECC counters: `scope` is volatile or aggregate."""
+        self._ecc[scope, name] = value
+
+    def finish(self) -> None:
+        """Put together what is printed in parts."""
+        if self._reasons and "clocks_event_reasons" not in self.values:
+            mask = sum(bit for bit, is_active in self._reasons.items() if is_active)
+            if mask or len(self._reasons) >= ENOUGH_REASONS:
+                self.give("clocks_event_reasons", mask)
+        for name, (scope, parts) in ECC_SUMS.items():
+            shown = [self._ecc[scope, part] for part in parts if (scope, part) in self._ecc]
+            known = [value for value in shown if value is not None]
+            if (known and len(known) == len(shown) and not self.cut) or any(known):
+                self.values.setdefault(name, sum(known))
+            elif shown and not known:
+                self.lacks(name, "not_supported")
+
+    @property
+    def identity(self) -> str | None:
+        """What tells this GPU from the others of the text, where it is shown."""
+        return self.values.get("uuid") or self.values.get("bus_id")
+
+    @property
+    def measures(self) -> bool:
+        """Whether anything but the GPU's identity was read."""
+        return bool(self.values.keys() - {"uuid", "bus_id", "name"}) or bool(self.gaps)
+
+
+@dataclass(slots=True)
+class Row:
+    """One process on one GPU. The GPU is named by index, or by what its format prints."""
+
+    pid: int
+    gpu: int | None = None
+    gpu_identity: str | None = None
+    name: str | None = None
+    type: str | None = None
+    memory: int | None = None
+    memory_gap: str | None = None
+    sm: float | None = None
+    encoder: float | None = None
+    decoder: float | None = None
+    gpu_instance: int | None = None
+    compute_instance: int | None = None
+    user: str | None = None
+    parent: int | None = None
+    state: str | None = None
+    wait: str | None = None
+
+
+@dataclass(slots=True)
+class Sheet:
+    """One sample of one format."""
+
+    format: str
+    at: float | None = None
+    driver: str | None = None
+    cuda: str | None = None
+    announced: int | None = None
+    gpus: list[Draft] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    process_list: str | None = None
+    missing: set[str] = field(default_factory=set)
+    cut_gpus: int = 0  # GPUs of which not even a line is whole
+
+    def gpu_at(self, index: int) -> Draft:
+        """The GPU with this index, made when it is new."""
+        for draft in self.gpus:
+            if draft.index == index:
+                return draft
+        draft = Draft(index)
+        self.gpus.append(draft)
+        return draft
+
+    def has(self, index: int) -> bool:
+        return any(draft.index == index for draft in self.gpus)
+
+    @property
+    def bare(self) -> bool:
+        return not (self.gpus or self.rows or self.process_list or self.missing or self.cut_gpus)

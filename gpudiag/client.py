@@ -325,8 +325,9 @@ class Client:
     ) -> Answer:
         if connection.sock is None:
             connection.connect()
+            connected: Any = connection.sock
             # Headers and body are two writes: without this the second waits for the first one's ack.
-            connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.request(method, path, body=body, headers=dict(headers))
         response = connection.getresponse()
         content = response.read(LARGEST_ANSWER + 1)

@@ -1,0 +1,217 @@
+"""Who may do what: bearer tokens with roles, and the open door for really local requests.
+
+Loopback needs no token. A browser page that reaches us under a foreign name (DNS rebinding) or from a foreign
+origin, and a proxy in front of us, are not local: they need one.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
+
+from flask import Request, g, request
+
+from api.store import Store
+from api.store.tokens import Token, digest
+from gpudiag.errors import GpudiagError
+
+Needs = Literal["public", "agent", "reader", "admin"]
+View = TypeVar("View", bound=Callable[..., Any])
+
+COOKIE = "gpudiag_token"
+FRESH_SECONDS = 5.0  # a revoked token opens nothing after this
+FORWARDED = frozenset(
+    {
+        "forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip",
+        "cf-connecting-ip", "fastly-client-ip", "x-original-host", "x-original-url", "x-amzn-trace-id",
+    }
+)  # fmt: skip
+
+_MAY: dict[str, frozenset[str]] = {
+    "agent": frozenset({"agent", "admin"}),
+    "reader": frozenset({"reader", "admin"}),
+    "admin": frozenset({"admin"}),
+}
+
+
+class Unauthorized(GpudiagError):
+    """No token, or one that is not known."""
+
+    status = 401
+
+
+class Forbidden(GpudiagError):
+    """A known token that may not do this."""
+
+    status = 403
+
+
+class TooOpen(GpudiagError):
+    """A server that others can reach is asked to start without tokens."""
+
+
+def needs(role: Needs) -> Callable[[View], View]:
+    """Mark a view with the role it takes; a view without a mark takes a reader."""
+
+    def mark(view: View) -> View:
+        view.needs = role  # type: ignore[attr-defined]
+        return view
+
+    return mark
+
+
+class Gate:
+    """Decides for every request. `reports_token` is the one that the demo's own agents carry."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], float],
+        *,
+        open_to_all: bool = False,
+        reports_token: str | None = None,
+    ) -> None:
+        self._store, self._clock = store, clock
+        self.open_to_all, self.reports_token = open_to_all, reports_token
+        self.behind_proxy = False
+        self._tokens: dict[bytes, Token] = {}
+        self._read_at = -FRESH_SECONDS
+        self._lock = threading.Lock()
+
+    # ---- a request
+
+    def enter(self, role: Needs) -> None:
+        """Let the request at hand in, or raise Unauthorized or Forbidden. Sets `g.who` and `g.token`."""
+        g.token, g.who = None, "local"
+        if role == "public":
+            return
+        if role == "agent" and self.reports_token is not None:
+            self._only_our_agents()
+            return
+        given = self._given(request)
+        if given is not None:
+            token = self.token_of(given)
+            if token is None:
+                raise Unauthorized("the token is not known here, or was revoked; see: gpudiag token list")
+            self._may(token, role)
+            g.token, g.who = token, token.note or f"token {token.id}"
+            return
+        if self.open_to_all or self.is_local(request):
+            return
+        raise Unauthorized(
+            "this needs a token: send it as 'Authorization: Bearer …'; one is made by: gpudiag token create"
+        )
+
+    def _only_our_agents(self) -> None:
+        given = self._given(request)
+        if given is None or not hmac.compare_digest(given.encode(), (self.reports_token or "").encode()):
+            raise Forbidden("this server shows simulated nodes only and takes no reports from outside")
+
+    def _may(self, token: Token, role: Needs) -> None:
+        if token.role not in _MAY[role]:
+            raise Forbidden(
+                f"the token's role is {token.role}; this needs {'a reader' if role == 'reader' else role}"
+            )
+
+    def may_report(self, node: str) -> None:
+        """Whether the request at hand may report as `node`; raises Forbidden."""
+        token: Token | None = g.token
+        if token is not None and token.role == "agent" and token.node != node:
+            raise Forbidden(
+                f"this token reports as {token.node}, not as {node}; make one for it: gpudiag token create"
+            )
+
+    def may_read(self, req: Request) -> bool:
+        """Whether a page may be read by the request, as it stands."""
+        given = self._given(req)
+        if given is not None:
+            return self.accepts(given)
+        return self.open_to_all or self.is_local(req)
+
+    def accepts(self, text: str) -> bool:
+        """Whether a token may read."""
+        token = self.token_of(text)
+        return token is not None and token.role in _MAY["reader"]
+
+    def _given(self, req: Request) -> str | None:
+        header = req.headers.get("Authorization")
+        if header is not None:
+            scheme, _, value = header.partition(" ")
+            if scheme.lower() != "bearer" or not value.strip():
+                raise Unauthorized("the Authorization header wants the form 'Bearer TOKEN'")
+            return value.strip()
+        cookie = req.cookies.get(COOKIE)
+        if cookie and (req.method in ("GET", "HEAD") or self._same_origin(req)):
+            return cookie
+        return None
+
+    # ---- tokens
+
+    def token_of(self, text: str) -> Token | None:
+        """The entry of a token. What is compared are digests of random bits: timing tells nothing of a token."""
+        wanted = digest(text)
+        token = None
+        for known, entry in self._known().items():
+            if hmac.compare_digest(known, wanted):
+                token = entry
+        return token
+
+    def _known(self) -> dict[bytes, Token]:
+        with self._lock:
+            if time.monotonic() - self._read_at >= FRESH_SECONDS:
+                self._tokens = self._store.tokens.valid()
+                self._read_at = time.monotonic()
+            return self._tokens
+
+    # ---- really local
+
+    def is_local(self, req: Request) -> bool:
+        """Whether the request comes from this machine and was meant for it."""
+        if self.behind_proxy or not is_loopback(req.remote_addr or ""):
+            return False
+        if req.environ.get("SERVER_PROTOCOL") == "HTTP/1.0":
+            return False  # what a proxy speaks that adds no header; people's tools speak 1.1
+        for name, _ in req.headers:
+            low = name.lower()
+            if low in FORWARDED or low.startswith("x-forwarded-"):
+                return False
+        return is_loopback_host(req.headers.get("Host", "")) and self._same_origin(req)
+
+    @staticmethod
+    def _same_origin(req: Request) -> bool:
+        origin = req.headers.get("Origin")
+        return origin is None or urlsplit(origin).netloc.lower() == req.headers.get("Host", "").lower()
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an IP address is of this machine itself."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return (mapped or parsed).is_loopback
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether a Host header (or a bind address) names this machine itself."""
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".").lower()
+    except ValueError:
+        return False
+    return name == "localhost" or name.endswith(".localhost") or is_loopback(name)
+
+
+def check_binding(host: str, store: Store, *, open_to_all: bool = False) -> None:
+    """Raise TooOpen where a server would be reachable by others without tokens."""
+    if is_loopback_host(f"[{host}]" if ":" in host else host) or open_to_all or store.tokens.valid():
+        return
+    raise TooOpen(
+        f"serve: {host} can be reached by others, and there are no tokens yet; "
+        "make one first (gpudiag token create reader), or stay on 127.0.0.1"
+    )

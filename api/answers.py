@@ -1,0 +1,369 @@
+"""What the API answers, as JSON-ready values: every surface (JSON, text, pages) lays these out."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from flask import request
+
+from api.access import Gate
+from api.judge import Judge, NodeState
+from api.problems import BadRequest, NoSuch
+from api.store import Store
+from api.store.decisions import Deed, Mute
+from api.store.episodes import Change
+from api.writer import Writer
+from gpudiag.examine import Ruleset, examine
+from gpudiag.explain import Diagnosis, explain
+from gpudiag.model import SEVERITY_ORDER, Checkup, Finding, Observed, Snapshot
+from gpudiag.settings import Settings, seconds
+from gpudiag.window import Window
+from gpudiag.words import Language
+from gpudiag.words.foreign import plain
+
+HISTORY_METRICS = (
+    "utilization_percent",
+    "memory_used_bytes",
+    "power_watts",
+    "temperature_celsius",
+    "sm_clock_megahertz",
+)
+LONGEST_HISTORY = 7 * 86_400.0
+
+
+def iso(at: float | None) -> str | None:
+    """A moment in UTC, as every answer writes it."""
+    if at is None:
+        return None
+    text = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+    return text.replace("+00:00", "Z")
+
+
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+
+
+def moment(text: str, now: float) -> float:
+    """A moment that people write: Unix seconds, ISO 8601, `10m` or `-10m` (ago), `14:05` (UTC, the last one)."""
+    text = text.strip()
+    try:
+        number = float(text)
+        if 1e8 < number < 1e11:
+            return number
+    except ValueError:
+        pass
+    clock = _CLOCK.fullmatch(text)
+    if clock is not None:
+        day = now - now % 86_400
+        at = day + int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[3] or 0)
+        return at if at <= now else at - 86_400
+    try:
+        return now - seconds(text.lstrip("-").removesuffix("ago").strip())
+    except ValueError:
+        pass
+    try:
+        parsed = datetime.fromisoformat(text.replace("Z", "+00:00").replace(" ", "T", 1))
+    except ValueError:
+        raise BadRequest(
+            f"at={plain(text, 40)!r} is no moment; write 2026-01-31T14:05:00Z, 14:05 (UTC), Unix seconds, or 10m (ago)"
+        ) from None
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+
+
+class Answers:
+    """The application's answers. Errors are GpudiagError with a `status`."""
+
+    def __init__(
+        self, settings: Settings, store: Store, judge: Judge, writer: Writer, gate: Gate, rules: Ruleset
+    ) -> None:
+        self.settings, self.store, self.judge = settings, store, judge
+        self.writer, self.gate, self.rules = writer, gate, rules
+        self.public_url = (settings.serve.public_url or "").rstrip("/")
+        self.runbooks = f"{self.public_url}/runbooks"
+
+    def now(self) -> float:
+        return self.judge.clock()
+
+    # ---- nodes
+
+    def node(self, name: str) -> NodeState:
+        """The state of a node that has reported; raises NoSuch with the nearest names."""
+        state = self.judge.state(name)
+        if state is None:
+            names = sorted(self.judge.nodes)
+            nearest = difflib.get_close_matches(name, names, 3, 0.5)
+            hint = (
+                f"; did you mean {', '.join(nearest)}?" if nearest else "; /v1/nodes lists those that report"
+            )
+            if not names:
+                hint = "; no agent has reported yet, start one on the node: gpudiag agent --api URL"
+            raise NoSuch(f"there is no node {plain(name, 80)!r}{hint}", nearest)
+        return state
+
+    def fleet(self, language: Language, severity: str | None = None) -> list[dict[str, Any]]:
+        """Every node as `GET /v1/nodes` lists it, worst first."""
+        now = self.now()
+        items = [self.listed(state, language, now) for state in list(self.judge.nodes.values())]
+        if severity:
+            items = [item for item in items if item["verdict"]["severity"] == severity]
+        order = {name: -i for i, name in enumerate(SEVERITY_ORDER)}
+        return sorted(items, key=lambda item: (order[item["verdict"]["severity"]], natural(item["node"])))
+
+    def listed(self, state: NodeState, language: Language, now: float) -> dict[str, Any]:
+        window = state.window
+        gpus = len(window.latest.gpus) if window.latest else (state.stored or {}).get("gpus", 0)
+        return {
+            "node": plain(state.name),
+            "verdict": self.judge.verdict(state, language),
+            "gpus": gpus,
+            "age_seconds": round(window.age(now), 1),
+            "changed_at": iso(state.changed_at),
+            "source": window.latest.source if window.latest else None,
+        }
+
+    def diagnosis(
+        self,
+        node: str,
+        language: Language,
+        at: str | None = None,
+        gpu: int | None = None,
+        window: str | None = None,
+    ) -> dict[str, Any]:
+        """One node's diagnosis; of one GPU when `gpu` is given; of the past when `at` is."""
+        state = self.node(node)
+        span = span_of(window) if window is not None else None
+        if at is not None or span is not None:
+            said = self._past(state, language, at, span)
+        else:
+            with state.lock:
+                if state.checkup is None:
+                    raise NoSuch(f"node {node} has not reported anything that is still kept")
+                now = self.now()
+                found = explain(state.checkup, language, self.rules, now=now, runbooks=self.runbooks)
+                found.observed["age_seconds"] = round(state.window.age(now), 1)
+                said = self._told(found, state)
+        return said if gpu is None else only_gpu(said, gpu)
+
+    def _past(
+        self, state: NodeState, language: Language, at: str | None, span: float | None
+    ) -> dict[str, Any]:
+        now = self.now()
+        wanted = now if at is None else moment(at, now)
+        past = self.judge.past(state, min(wanted, now), span)
+        if past is None:
+            oldest = self.store.snapshots.oldest(state.id)
+            since = f"; the oldest snapshot kept is of {iso(oldest)}" if oldest else ""
+            raise NoSuch(f"nothing is kept of {state.name} at {iso(wanted)}{since}")
+        window, checkup = past
+        if span is not None:
+            start = max(window.started, window.time - span)
+            checkup.observed = Observed(
+                start=start, end=window.time, samples=checkup.observed.samples,
+                coverage_ratio=checkup.observed.coverage_ratio,
+            )  # fmt: skip
+        found = explain(checkup, language, self.rules, now=wanted, runbooks=self.runbooks)
+        return self._told(found, state if at is None else None)
+
+    def _told(self, found: Diagnosis, state: NodeState | None) -> dict[str, Any]:
+        said: dict[str, Any] = msgspec.to_builtins(found)
+        if state is not None:
+            said["notes"] += self._notes(state, said["language"])
+        return said
+
+    def _notes(self, state: NodeState, language: str) -> list[str]:
+        notes = []
+        now = self.now()
+        if self.judge.two_agents(state):
+            notes.append(NOTES[language]["two_agents"].format(node=plain(state.name)))
+        offset = state.offset
+        if abs(offset) >= 5.0:
+            notes.append(NOTES[language]["clock"].format(seconds=f"{abs(offset):.0f}"))
+        kept = self.judge.maintained.get(state.id)
+        if kept is not None and kept.until > now:
+            notes.append(NOTES[language]["maintenance"].format(until=iso(kept.until), by=plain(kept.by, 80)))
+        if self.writer.trouble is not None:
+            notes.append(NOTES[language]["store"].format(trouble=plain(self.writer.trouble)))
+        return notes
+
+    def history(
+        self, node: str, seconds: float, at: str | None = None, metrics: tuple[str, ...] = HISTORY_METRICS
+    ) -> dict[str, Any]:
+        """`{"node", "from", "to", "gpus": [{"index", "series": {metric: [[unix seconds, value], …]}}]}`."""
+        state = self.node(node)
+        span = min(seconds, LONGEST_HISTORY)
+        if at is not None:
+            past = self.judge.past(state, min(moment(at, self.now()), self.now()), span)
+            if past is None:
+                raise NoSuch(f"nothing is kept of {node} at {plain(at, 40)}")
+            return series_of(past[0], span, metrics)
+        with state.lock:
+            return series_of(state.window, span, metrics)
+
+    # ---- findings
+
+    def feed(
+        self, after: str | None, limit: int, language: Language, node: str | None = None
+    ) -> dict[str, Any]:
+        """What opened, changed, resolved, after a cursor."""
+        entries = self.store.episodes.feed(cursor_of(after), limit, node)
+        items = [self.change(entry, language) for entry in entries]
+        return {"items": items, "next": str(entries[-1].id) if entries else None}
+
+    def change(self, entry: Change, language: Language) -> dict[str, Any]:
+        return {
+            "cursor": str(entry.id),
+            "at": iso(entry.at),
+            "what": entry.what,
+            "node": plain(entry.node),
+            "quiet": entry.quiet,
+            "finding": self.worded(entry.node, entry.finding, entry.source, language),
+        }
+
+    def worded(self, node: str, finding: Finding, source: Any, language: Language) -> dict[str, Any]:
+        """A finding by itself, in words."""
+        checkup = Checkup(
+            node=node,
+            judged_at=finding.since or 0.0,
+            observed=Observed(start=None, end=None),
+            snapshot=Snapshot(node=node, taken_at=0.0, source=source),
+            findings=[finding],
+        )
+        said = explain(checkup, language, self.rules, runbooks=self.runbooks)
+        found: dict[str, Any] = said.findings[0] if finding.gpu is None else said.gpus[0]["findings"][0]
+        return found
+
+    def finding(self, finding_id: str, language: Language) -> dict[str, Any]:
+        """One finding, with its history and who acknowledged it."""
+        episode = self.store.episodes.get(finding_id)
+        if episode is None:
+            raise NoSuch(f"there is no finding {plain(finding_id, 40)!r}; /v1/findings lists them")
+        entries = self.store.episodes.feed(0, 1_000, finding_id=finding_id)
+        source = entries[-1].source if entries else "agent"
+        state = self.judge.nodes.get(episode.node)
+        finding = episode.episode.finding
+        if state is not None and episode.ended_at is None:
+            finding = next((k.finding for k in state.open.values() if k.finding.id == finding_id), finding)
+        return {
+            **self.worded(episode.node, finding, source, language),
+            "node": plain(episode.node),
+            "opened_at": iso(episode.opened_at),
+            "ended_at": iso(episode.ended_at),
+            "history": [{"at": iso(e.at), "what": e.what, "severity": e.finding.severity} for e in entries],
+            "decisions": [deed_json(deed) for deed in self.store.decisions.deeds(finding_id)],
+        }
+
+    # ---- pasted text and snapshots
+
+    def pasted(self, text: bytes, language: Language) -> dict[str, Any]:
+        """The diagnosis of pasted tool output; nothing of it is stored."""
+        from gpudiag.smi import window_of
+
+        window = window_of(text)
+        return self.of_window(window, language)
+
+    def of_snapshot(self, snapshot: Snapshot, language: Language) -> dict[str, Any]:
+        """The diagnosis of one snapshot; nothing of it is stored."""
+        window = Window(snapshot.node)
+        window.add(snapshot)
+        return self.of_window(window, language)
+
+    def of_window(self, window: Window, language: Language) -> dict[str, Any]:
+        checkup = examine(window, self.rules)
+        said: dict[str, Any] = msgspec.to_builtins(
+            explain(checkup, language, self.rules, runbooks=self.runbooks)
+        )
+        return said
+
+    # ---- pages
+
+    def must_log_in(self) -> bool:
+        """Whether the request at hand may not read the pages before it shows a token."""
+        return not self.gate.may_read(request)
+
+    def accepts(self, token: str) -> bool:
+        return self.gate.accepts(token)
+
+
+NOTES = {
+    "en": {
+        "two_agents": "Two agents report as {node}: what is seen here mixes two machines. Give each its own --node.",
+        "clock": "The node's clock is {seconds} s off; times here are the server's.",
+        "maintenance": "In maintenance until {until}, set by {by}: nobody is told of its findings.",
+        "store": "New reports are not being stored: {trouble}",
+    },
+    "ko": {
+        "two_agents": "에이전트 두 개가 {node} 이름으로 보고하고 있어 두 장비의 값이 섞여 있습니다. 각각 다른 --node 이름을 주십시오.",
+        "clock": "노드의 시계가 {seconds}초 어긋나 있습니다. 여기의 시각은 서버 기준입니다.",
+        "maintenance": "{until}까지 점검 중입니다(설정: {by}). 이 노드의 진단은 알리지 않습니다.",
+        "store": "새 보고가 저장되지 않고 있습니다: {trouble}",
+    },
+}
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts node-2 before node-10."""
+    parts = re.split(r"(\d+)", name)
+    return tuple(
+        (0, int(part[:18]), "") if part.isdigit() and part.isascii() else (1, 0, part)
+        for part in parts
+        if part
+    )
+
+
+def only_gpu(diagnosis: dict[str, Any], gpu: int) -> dict[str, Any]:
+    """The diagnosis narrowed to one GPU, whose verdict becomes the answer's."""
+    found = [entry for entry in diagnosis["gpus"] if entry["index"] == gpu]
+    if not found:
+        has = ", ".join(str(entry["index"]) for entry in diagnosis["gpus"]) or "none"
+        raise NoSuch(f"node {diagnosis['node']} has no GPU {gpu}; it has: {has}")
+    verdict = found[0]["verdict"]
+    own = diagnosis["verdict"] if diagnosis["findings"] and diagnosis["verdict"].get("gpu") is None else None
+    silent = own is not None and own["rule"] == "agent-stale"
+    return {**diagnosis, "gpus": found, "verdict": own if silent and own else verdict}
+
+
+def series_of(window: Window, span: float, metrics: tuple[str, ...]) -> dict[str, Any]:
+    gpus = []
+    for gpu in window.gpus_in_order():
+        series = {
+            name: [[round(at, 1), round(value, 3)] for at, value in gpu.track.series(name, span)]
+            for name in metrics
+        }
+        gpus.append({"index": gpu.index, "name": plain(gpu.reading.name) if gpu.reading.name else None,
+                     "memory_total_bytes": gpu.reading.memory_total_bytes, "series": series})  # fmt: skip
+    return {"node": plain(window.node), "from": iso(window.time - span), "to": iso(window.time), "gpus": gpus}
+
+
+def span_of(text: str) -> float:
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise BadRequest(f"window={plain(text, 40)!r} {error}") from None
+
+
+def cursor_of(text: str | None) -> int:
+    """A cursor of the feed; `now` or nothing else than a number is refused."""
+    if text is None or text == "":
+        return 0
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise BadRequest(f"after={plain(text, 40)!r} is no cursor; use the `next` of the answer before")
+    return int(text)
+
+
+def deed_json(deed: Deed) -> dict[str, Any]:
+    return {"at": iso(deed.at), "who": plain(deed.who), "what": deed.what, "why": plain(deed.why)}
+
+
+def mute_json(mute: Mute) -> dict[str, Any]:
+    return {
+        "id": mute.id,
+        "node": plain(mute.node),
+        "rule": mute.rule,
+        "since": iso(mute.created_at),
+        "until": iso(mute.until),
+        "by": plain(mute.by),
+        "why": plain(mute.why),
+    }

@@ -1,0 +1,132 @@
+"""Putting the application together, and taking it apart."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import platformdirs
+from flask import Flask, Response, current_app, g, request
+
+from api.access import Gate
+from api.answers import Answers
+from api.intake import LARGEST_REQUEST
+from api.judge import Judge
+from api.problems import handle_errors
+from api.store import Store
+from api.writer import Writer
+from gpudiag.examine import Ruleset
+from gpudiag.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a running application is made of."""
+
+    settings: Settings
+    store: Store
+    judge: Judge
+    writer: Writer
+    gate: Gate
+    answers: Answers
+    started_at: float
+
+
+def parts() -> Parts:
+    """Those of the application that answers the request at hand."""
+    return cast(Parts, current_app.extensions["gpudiag"])
+
+
+def parts_of(app: Flask) -> Parts:
+    return cast(Parts, app.extensions["gpudiag"])
+
+
+def default_store() -> str:
+    """The embedded store in the user's data folder."""
+    return f"sqlite:///{platformdirs.user_data_path('gpudiag') / 'store.sqlite3'}"
+
+
+def create_app(
+    settings: Settings,
+    *,
+    clock: Callable[[], float] = time.time,
+    open_to_all: bool = False,
+    reports_token: str | None = None,
+    chat: Any = None,
+) -> Flask:
+    """The application on the store that `settings` name. Call `close(app)` when it has ended.
+
+    `open_to_all` lets everybody read and decide, and `reports_token` is then the only one that may report: the
+    demo, where all is simulated. `chat` adds the demo's chat page.
+    """
+    rules = Ruleset(thresholds=settings.rules)
+    store = Store(settings.serve.store or default_store())
+    judge = Judge(store, settings, rules, clock)
+    writer = Writer(store, judge, settings.serve.keep, clock)
+    gate = Gate(store, clock, open_to_all=open_to_all, reports_token=reports_token)
+    answers = Answers(settings, store, judge, writer, gate, rules)
+
+    app = Flask("api", static_folder=None)
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.config["MAX_CONTENT_LENGTH"] = LARGEST_REQUEST
+    app.extensions["gpudiag"] = Parts(settings, store, judge, writer, gate, answers, clock())
+    handle_errors(app)
+    _add_resources(app)
+    _add_pages(app, answers, open_to_all, chat)
+    _guard(app, gate)
+    writer.start()
+    # Structs without cycles outlive collections: the collector need not walk them again and again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    return app
+
+
+def close(app: Flask) -> None:
+    """Write what is waiting, keep the windows, close the store."""
+    made = parts_of(app)
+    made.writer.stop()
+    made.store.close()
+
+
+def _add_resources(app: Flask) -> None:
+    from api.resources import BLUEPRINTS
+
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+
+
+def _add_pages(app: Flask, answers: Answers, simulated: bool, chat: Any) -> None:
+    from api.web import pages
+
+    app.register_blueprint(pages(answers, simulated=simulated, chat=chat))
+
+
+def _guard(app: Flask, gate: Gate) -> None:
+    """Every view takes the role it is marked with; one without a mark takes a reader, pages guard themselves."""
+    from api.resources.rules import prefers_markdown, runbook_markdown
+
+    roles = {
+        endpoint: "public" if endpoint.startswith("web.") else getattr(view, "needs", "reader")
+        for endpoint, view in app.view_functions.items()
+    }
+
+    @app.before_request
+    def _enter() -> Response | None:
+        endpoint = request.endpoint
+        if endpoint is None:
+            g.token, g.who = None, "nobody"
+            return None  # answered as 404 or 405, which tells nothing
+        gate.enter(cast(Any, roles.get(endpoint, "reader")))
+        if endpoint == "web.runbook" and prefers_markdown():
+            return runbook_markdown((request.view_args or {})["rule"])
+        return None
+
+    @app.after_request
+    def _careful(response: Response) -> Response:
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response

@@ -1,0 +1,250 @@
+"""Commands that need the server: they join `gpudiag` through entry points.
+
+Each is an object with `SUMMARY`, `arguments(parser)` and `run(options)`, as the core's command files are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from gpudiag.errors import GpudiagError
+
+
+class WrongOption(GpudiagError):
+    """A command was called in a way that says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What the command line wants of a command."""
+
+    SUMMARY: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+# ------------------------------------------------------------------------------------------- serve
+
+
+def _serve_arguments(parser: argparse.ArgumentParser) -> None:
+    from gpudiag.settings import add_options
+
+    add_options(parser, "serve")
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from gpudiag.settings import from_options
+
+    server = _started(from_options(options, "serve"))
+    print(f"gpudiag serves at {server.url}", flush=True)
+    print(
+        "agents report with: gpudiag agent --api URL; ask with: curl " + server.url + "/diagnose", flush=True
+    )
+    return _until_told(server)
+
+
+def _started(settings: Any) -> Any:
+    """The server of `settings`, listening; refuses an open address without tokens."""
+    from api.access import check_binding
+    from api.app import close, create_app, parts_of
+    from api.server import Server
+
+    _log()
+    app = create_app(settings)
+    made = parts_of(app)
+    try:
+        check_binding(settings.serve.host, made.store)
+        if made.store.damaged is not None:
+            print(
+                f"gpudiag: the store was damaged; it lies at {made.store.damaged}, a new one is used",
+                file=sys.stderr,
+            )
+        return Server(app, settings.serve.host, settings.serve.port).start()
+    except BaseException:
+        close(app)
+        raise
+
+
+def _until_told(server: Any) -> int:
+    try:
+        server.wait()
+    finally:
+        server.stop()
+    return 0
+
+
+def _log() -> None:
+    logging.basicConfig(
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.INFO, stream=sys.stderr
+    )
+
+
+serve = Command("the API and web pages", _serve_arguments, _serve)
+
+
+# ---------------------------------------------------------------------------------------------- up
+
+
+def _up_arguments(parser: argparse.ArgumentParser) -> None:
+    from gpudiag.settings import add_options
+
+    add_options(parser, "serve")
+    parser.add_argument("--node", metavar="NAME", help="name of this node (the host name); GPUDIAG_NODE")
+    parser.add_argument(
+        "--interval", metavar="SPAN", help="time between two snapshots (10s); GPUDIAG_INTERVAL"
+    )
+
+
+def _up(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from gpudiag.settings import from_options
+
+    settings = from_options(options, "serve", "agent")
+    server = _started(settings)
+    try:
+        settings = replace(settings, agent=replace(settings.agent, api=server.url))
+        with _agent_beside(settings) as node:
+            _wait_for_first_answer(server, node)
+            print(f"gpudiag watches {node}; pages and API at {server.url}", flush=True)
+            print(f"ask: curl {server.url}/diagnose?node={node}", flush=True)
+            server.wait()
+    finally:
+        server.stop()
+    return 0
+
+
+def _agent_beside(settings: Any) -> Any:
+    """The agent of this machine in a thread of this process."""
+    from api.beside import agent_beside
+
+    return agent_beside(settings)
+
+
+def _wait_for_first_answer(server: Any, node: str) -> None:
+    from gpudiag.client import ApiError, Client
+
+    until = time.monotonic() + 30
+    with Client(server.url) as client:
+        while time.monotonic() < until:
+            try:
+                client.diagnosis(node)
+                return
+            except ApiError:
+                time.sleep(0.1)
+
+
+up = Command("one real host: agent, API and web pages", _up_arguments, _up)
+
+
+# -------------------------------------------------------------------------------------------- demo
+
+
+def _demo_arguments(parser: argparse.ArgumentParser) -> None:
+    from api.demo import demo as found
+
+    found.arguments(parser)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from api.demo import demo as found
+
+    return int(found.run(options))
+
+
+demo = Command("a simulated fleet, its API and web pages; no GPU needed", _demo_arguments, _demo)
+
+
+# ------------------------------------------------------------------------------------------- token
+
+
+def _token_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="settings file in TOML (GPUDIAG_CONFIG)")
+    parser.add_argument("--store", metavar="URL", help="the server's store; GPUDIAG_STORE")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
+    create = actions.add_parser("create", help="make a token; it is shown this once")
+    create.add_argument("role", choices=("agent", "reader", "admin"))
+    create.add_argument("node", nargs="?", help="the only node an agent's token may report")
+    create.add_argument("--node", dest="node_option", metavar="NAME", help=argparse.SUPPRESS)
+    create.add_argument("--note", default="", help="whose it is")
+    actions.add_parser("list", help="every token, without the tokens")
+    revoke = actions.add_parser("revoke", help="a token opens nothing from now on")
+    revoke.add_argument("id")
+    for action in actions.choices.values():
+        action.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="one JSON document"
+        )
+        action.add_argument("--store", metavar="URL", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+
+def _token(options: argparse.Namespace) -> int:
+    from api.app import default_store
+    from api.store import Store
+    from gpudiag.settings import from_options
+
+    settings = from_options(SimpleNamespace(config=options.config, store=options.store), "serve")  # type: ignore[arg-type]
+    store = Store(settings.serve.store or default_store())
+    try:
+        return _ACTIONS[options.action](store, options)
+    finally:
+        store.close()
+
+
+def _create(store: Any, options: argparse.Namespace) -> int:
+    from api.intake import NODE_NAME
+
+    node = options.node or options.node_option
+    if options.role == "agent" and not node:
+        raise WrongOption("token: an agent's token is bound to one node: gpudiag token create agent NODE")
+    if options.role != "agent" and node:
+        raise WrongOption(f"token: a {options.role}'s token is not bound to a node; leave {node!r} out")
+    if node and not NODE_NAME.fullmatch(node):
+        raise WrongOption(f"token: {node!r} is no name of a node; letters, digits and . _ : @ + - make one")
+    token, entry = store.tokens.create(options.role, node, options.note, time.time())
+    if options.json:
+        print(json.dumps({"token": token, **entry._asdict()}))
+    else:
+        print(token)
+        print(
+            f"id {entry.id}, role {entry.role}{f', node {node}' if node else ''}; shown this once",
+            file=sys.stderr,
+        )
+    return 0
+
+
+def _list(store: Any, options: argparse.Namespace) -> int:
+    from api.answers import iso
+
+    entries = store.tokens.all()
+    if options.json:
+        print(json.dumps([entry._asdict() for entry in entries]))
+        return 0
+    if not entries:
+        print("there are no tokens; make one: gpudiag token create reader")
+    for entry in entries:
+        state = f"revoked {iso(entry.revoked_at)}" if entry.revoked_at else "valid"
+        print(
+            f"{entry.id}  {entry.role:<7} {entry.node or '-':<20} {iso(entry.created_at)}  {state}  {entry.note}"
+        )
+    return 0
+
+
+def _revoke(store: Any, options: argparse.Namespace) -> int:
+    if not store.tokens.revoke(options.id, time.time()):
+        raise WrongOption(f"token: there is no valid token {options.id!r}; see: gpudiag token list")
+    print(json.dumps({"revoked": options.id}) if options.json else f"token {options.id} is revoked")
+    return 0
+
+
+_ACTIONS = {"create": _create, "list": _list, "revoke": _revoke}
+
+token = Command("who may report, read and decide: create, list, revoke", _token_arguments, _token)

@@ -1,0 +1,217 @@
+"""What comes in: bodies are unpacked with a bound, read strictly, and refused with the exact place."""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from typing import NamedTuple
+
+import msgspec
+import zstandard
+
+from api.store.snapshots import DECODER, LARGEST_BODY
+from gpudiag.errors import GpudiagError
+from gpudiag.model import Snapshot
+from gpudiag.words.foreign import plain
+
+LARGEST_REQUEST = 4 << 20  # as it comes over the wire
+MOST_SNAPSHOTS = 500  # in one request
+MOST_PARTS = 4_096  # GPUs, processes, … of one snapshot
+LONGEST_START_ID = 128
+FUTURE_SECONDS = 60.0
+LARGEST_NUMBER = 1 << 62
+
+NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,252}")
+
+
+class BadBody(GpudiagError):
+    """The body is not what it says it is."""
+
+    status = 400
+
+
+class TooLarge(GpudiagError):
+    """The body, or what it unpacks to, is larger than anything we take."""
+
+    status = 413
+
+
+class WrongEncoding(GpudiagError):
+    """The body is packed in a way that we do not read."""
+
+    status = 415
+
+
+class BadSnapshot(GpudiagError):
+    """A snapshot does not keep to the schema; the message says where."""
+
+    status = 422
+
+
+class Arrived(NamedTuple):
+    """A snapshot as it came: read, and its JSON."""
+
+    snapshot: Snapshot
+    body: bytes
+
+
+def unpacked(body: bytes, encoding: str | None) -> bytes:
+    """The body without its Content-Encoding, never more than `LARGEST_BODY`."""
+    encoding = (encoding or "identity").strip().lower()
+    if encoding == "identity":
+        return body
+    if encoding in ("gzip", "x-gzip"):
+        return _gunzipped(body)
+    if encoding == "zstd":
+        return _unzstd(body)
+    raise WrongEncoding(f"the body is encoded as {plain(encoding, 40)}; send it as gzip, zstd or as it is")
+
+
+def _gunzipped(body: bytes) -> bytes:
+    reader = zlib.decompressobj(31)
+    try:
+        content = reader.decompress(body, LARGEST_BODY + 1)
+    except zlib.error as error:
+        raise BadBody(f"the body is not valid gzip ({error})") from None
+    if len(content) > LARGEST_BODY:
+        raise _bomb()
+    if not reader.eof:
+        raise BadBody("the gzip body ends in the middle; send it whole")
+    if reader.unused_data:
+        raise BadBody("something follows after the gzip body; send one gzip member")
+    return content
+
+
+def _unzstd(body: bytes) -> bytes:
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(body) as reader:
+            content = reader.read(LARGEST_BODY + 1)
+    except zstandard.ZstdError as error:
+        raise BadBody(f"the body is not valid zstd ({error})") from None
+    if len(content) > LARGEST_BODY:
+        raise _bomb()
+    return content
+
+
+def _bomb() -> TooLarge:
+    return TooLarge(
+        f"the body unpacks to more than {LARGEST_BODY >> 20} MiB; send fewer snapshots in one request"
+    )
+
+
+def snapshots_of(body: bytes) -> list[Arrived]:
+    """One snapshot, or a JSON array of them. Raises BadBody or BadSnapshot."""
+    start = body[:64].lstrip()[:1]
+    if start != b"[":
+        return [_arrived(body, "snapshot")]
+    try:
+        entries = msgspec.json.decode(body, type=list[msgspec.Raw])
+    except msgspec.DecodeError as error:
+        raise BadBody(f"the body is not valid JSON: {error}") from None
+    except RecursionError:
+        raise BadBody("the body is nested too deeply") from None
+    if len(entries) > MOST_SNAPSHOTS:
+        raise TooLarge(f"{len(entries)} snapshots in one request; send at most {MOST_SNAPSHOTS}")
+    return [_arrived(bytes(entry), f"snapshots[{i}]") for i, entry in enumerate(entries)]
+
+
+def _arrived(body: bytes, place: str) -> Arrived:
+    snapshot = read(body, place)
+    check(snapshot, place)
+    return Arrived(snapshot, body)
+
+
+def read(body: bytes, place: str = "snapshot") -> Snapshot:
+    """One snapshot from JSON; the error names the field."""
+    try:
+        return DECODER.decode(body)
+    except msgspec.ValidationError as error:
+        raise BadSnapshot(_where(str(error), place, body)) from None
+    except msgspec.DecodeError as error:
+        raise BadBody(f"the body is not valid JSON: {error}") from None
+    except UnicodeDecodeError:
+        raise BadBody("the body is not UTF-8 text") from None
+    except RecursionError:
+        raise BadBody("the body is nested too deeply") from None
+
+
+_AT = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
+_TYPES = (
+    ("float", "a number"),
+    ("int", "a whole number"),
+    ("str", "a text"),
+    ("bool", "true or false"),
+    ("array", "a list"),
+    ("object", "an object"),
+)
+
+
+def _where(said: str, place: str, body: bytes) -> str:
+    """`snapshot refused at gpus[2].power_watts: expected a number, got "n/a"`."""
+    match = _AT.match(said)
+    what, path = (match["what"], match["path"]) if match else (said, None)
+    words = plain(what[:1].lower() + what[1:], 200)
+    for name, readable in _TYPES:
+        words = re.sub(rf"`{name}(?: \| null)?`", readable, words)
+    field = path.lstrip(".") if path else None
+    if field is None:
+        return f"{place} refused: {words}"
+    if ", got " in words:
+        words = f"{words.partition(', got ')[0]}, got {_value_at(body, field)}"
+    return f"{place} refused at {field}: {words}"
+
+
+def _value_at(body: bytes, field: str) -> str:
+    """The value that stands at `gpus[2].power_watts`, as JSON and short."""
+    try:
+        value = msgspec.json.decode(body)
+        for name, index in re.findall(r"(\w+)|\[(\d+)\]", field):
+            value = value[name] if name else value[int(index)]
+        return plain(msgspec.json.encode(value).decode(), 60)
+    except (msgspec.DecodeError, LookupError, TypeError, RecursionError):
+        return "something else"
+
+
+def check(snapshot: Snapshot, place: str) -> None:
+    """What the types cannot say. Raises BadSnapshot."""
+    agent = snapshot.agent
+    problem: tuple[str, str] | None = None
+    if not NODE_NAME.fullmatch(snapshot.node):
+        problem = ("node", "wants a name of letters, digits and . _ : @ + - (at most 253)")
+    elif snapshot.schema != 1:
+        problem = ("schema", f"this server reads 1, got {snapshot.schema}; update the older of the two")
+    elif not (math.isfinite(snapshot.taken_at) and 0 < snapshot.taken_at < 1e11):
+        problem = ("taken_at", "wants a moment in Unix seconds")
+    elif agent is None:
+        problem = ("agent", "is missing; start_id and sequence make a report count once")
+    elif not 0 < len(agent.start_id) <= LONGEST_START_ID:
+        problem = ("agent.start_id", f"wants a text of at most {LONGEST_START_ID} characters")
+    elif not 0 <= agent.sequence < LARGEST_NUMBER:
+        problem = ("agent.sequence", "wants a whole number of 0 or more")
+    elif not (math.isfinite(agent.interval_seconds) and 0.1 <= agent.interval_seconds <= 3_600):
+        problem = ("agent.interval_seconds", "wants seconds between 0.1 and 3600")
+    elif snapshot.source == "pasted":
+        problem = ("source", "pasted text is not reported; POST it to /diagnose")
+    else:
+        for name in ("gpus", "processes", "engines", "events", "gaps"):
+            if len(getattr(snapshot, name)) > MOST_PARTS:
+                problem = (name, f"has more than {MOST_PARTS} entries")
+    if problem is not None:
+        raise BadSnapshot(f"{place} refused at {problem[0]}: {problem[1]}")
+
+
+def check_time(
+    snapshot: Snapshot, sent_at: float | None, received_at: float, keep: float, place: str
+) -> None:
+    """Refuse what cannot have been seen: taken after it was sent, or older than anything we keep."""
+    now = received_at if sent_at is None else sent_at
+    if snapshot.taken_at > now + FUTURE_SECONDS:
+        ahead = snapshot.taken_at - now
+        raise BadSnapshot(
+            f"{place} refused at taken_at: it lies {ahead:.0f} s in the future; is the node's clock set?"
+        )
+    if snapshot.taken_at < now - keep:
+        raise BadSnapshot(
+            f"{place} refused at taken_at: it is older than what this server keeps ({keep / 86_400:g} days)"
+        )

@@ -1,0 +1,427 @@
+"""Windows of every node in memory, judged as snapshots arrive.
+
+A node's window is built from the store when it is first needed, and then kept up to date in place. The judge
+says what has to be written (`Pending`); the writer's thread writes it. Pure of HTTP; the clock is a parameter.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection
+
+from api.store import Store
+from api.store.decisions import Maintenance, Mute
+from api.store.snapshots import StoredNode, StoredSnapshot
+from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
+from gpudiag.examine import STALE, Ruleset, examine, precedence, survives_silence
+from gpudiag.explain import explain
+from gpudiag.model import Checkup, Finding, Snapshot
+from gpudiag.settings import Settings
+from gpudiag.verdict import verdict_of_node
+from gpudiag.window import W5, W30, Window
+from gpudiag.words import LANGUAGES, Language
+
+log = logging.getLogger("gpudiag.judge")
+
+FINE_SECONDS = W5 + 20.0  # what the finest rows cover
+REBUILT_SECONDS = 3600.0  # how far back a window is read again at most
+SILENT_INTERVALS = 2.5  # a node that is silent for longer is judged again by the clock
+STEADY_SECONDS = 2.0  # offsets of clocks that differ by less are the network's doing
+TWO_AGENTS_TOLD = 900.0
+
+
+@dataclass(slots=True)
+class Start:
+    """One start of an agent, as its reports tell."""
+
+    sequence: int  # the highest
+    first_taken: float
+    last_taken: float
+
+
+class NodeState:
+    """What is known of one node. `lock` guards all of it but `id` and `name`."""
+
+    __slots__ = (
+        "changed_at",
+        "checkup",
+        "current",
+        "headlines",
+        "id",
+        "judged_by_clock",
+        "last_id",
+        "loaded",
+        "lock",
+        "name",
+        "offset",
+        "open",
+        "packed_at",
+        "rank",
+        "starts",
+        "stored",
+        "two_agents_at",
+        "version",
+        "window",
+    )
+
+    def __init__(self, row: StoredNode) -> None:
+        self.id, self.name, self.version = row.id, row.name, row.version
+        self.stored, self.changed_at = row.verdict, row.changed_at
+        self.lock = threading.RLock()
+        self.window = Window(row.name)
+        self.window.received_at = row.last_seen
+        self.open: dict[Key, OpenFinding] = {}
+        self.checkup: Checkup | None = None
+        self.loaded = False
+        self.headlines: dict[str, dict[str, Any]] = {}
+        self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
+        self.starts: dict[int, Start] = {}
+        self.current: int | None = None
+        self.two_agents_at = -TWO_AGENTS_TOLD
+        self.offset = 0.0
+        self.last_id = 0
+        self.judged_by_clock = 0.0
+        self.packed_at = 0.0
+
+
+@dataclass(slots=True)
+class Pending:
+    """What has to be written after judging; in the order it happened."""
+
+    episodes: dict[str, tuple[int, OpenFinding, float | None]] = field(default_factory=dict)
+    feed: list[dict[str, Any]] = field(default_factory=list)
+    verdicts: dict[int, tuple[dict[str, Any], float | None, float]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.episodes or self.feed or self.verdicts)
+
+    def write(self, store: Store, connection: Connection) -> None:
+        for node_id, episode, ended_at in self.episodes.values():
+            store.episodes.save(connection, node_id, episode, ended_at)
+        store.episodes.tell(connection, self.feed)
+        for node_id, (verdict, changed_at, seen) in self.verdicts.items():
+            store.episodes.save_verdict(connection, node_id, verdict, changed_at, seen)
+
+
+class Judge:
+    """The nodes of this process, and the one way in which they are judged."""
+
+    def __init__(self, store: Store, settings: Settings, rules: Ruleset, clock: Callable[[], float]) -> None:
+        self.store, self.settings, self.rules, self.clock = store, settings, rules, clock
+        self.nodes: dict[str, NodeState] = {row.name: NodeState(row) for row in store.snapshots.nodes()}
+        self.pending = Pending()
+        self.mutes: list[Mute] = []
+        self.maintained: dict[int, Maintenance] = {}
+        self.fleet_changes: list[tuple[float, str, Finding, str]] = []
+        self.read_decisions()
+
+    def read_decisions(self) -> None:
+        """Take over mutes and maintenance as they are stored now."""
+        now = self.clock()
+        self.mutes = self.store.decisions.mutes(now)
+        self.maintained = self.store.decisions.maintained(now)
+
+    # ---- nodes
+
+    def state(self, name: str) -> NodeState | None:
+        """A node with its window, built from the store when this is the first time; None when unknown."""
+        state = self.nodes.get(name)
+        if state is None and not self.store.embedded:
+            row = self.store.snapshots.node(name)
+            state = self.nodes.setdefault(name, NodeState(row)) if row else None
+        if state is not None and not state.loaded:
+            with state.lock:
+                if not state.loaded:
+                    self._load(state)
+        return state
+
+    def add_node(self, node_id: int, name: str) -> NodeState:
+        now = self.clock()
+        state = NodeState(StoredNode(node_id, name, now, now, 0, None, None))
+        self._declare(state)
+        state.loaded = True
+        self.nodes[name] = state
+        return state
+
+    def _declare(self, state: NodeState) -> None:
+        """Tell the window what settings and people say about its node."""
+        declared = self.settings.declared(state.name)
+        window = state.window
+        window.expected_gpus = declared.expected_gpus
+        if declared.workloads is not None:
+            window.allowed_workloads, window.workloads_declared = declared.workloads, True
+        kept = self.maintained.get(state.id)
+        window.maintenance_until = kept.until if kept else None
+
+    def _load(self, state: NodeState) -> None:
+        """Build the window from the newest snapshots and what was packed of the older ones."""
+        state.window = Window(state.name)
+        self._declare(state)
+        newest = self.store.snapshots.newest(state.id)
+        state.open = self.store.episodes.open_of(state.id)
+        if newest is not None:
+            packed = self.store.snapshots.packed(state.id)
+            first = newest - FINE_SECONDS
+            if packed is not None:
+                first = min(first, packed[0])
+            first = max(first, newest - REBUILT_SECONDS)
+            for row in self.store.snapshots.between(state.id, first, newest):
+                self.fold_stored(state, row)
+            if packed is not None:
+                state.packed_at = packed[0]
+                try:
+                    state.window.unpack(packed[1])
+                except (msgspec.DecodeError, ValueError, TypeError):
+                    log.warning(
+                        "the packed window of %s cannot be read; its older past starts anew", state.name
+                    )
+            self._examine(state, self.clock(), keep=False)
+        state.loaded = True
+
+    def fold_stored(self, state: NodeState, row: StoredSnapshot) -> bool:
+        """Fold a stored snapshot in; one that cannot be read is left out and told."""
+        try:
+            snapshot = row.snapshot()
+        except Exception:
+            log.exception("a stored snapshot of %s cannot be read and is left out", state.name)
+            return False
+        state.last_id = max(state.last_id, row.id)
+        self._note_start(state, snapshot)
+        return self._fold(state, snapshot, row.received_at)
+
+    def forget(self, name: str) -> None:
+        self.nodes.pop(name, None)
+
+    # ---- an arriving snapshot
+
+    def arrive(self, state: NodeState, snapshot: Snapshot, received_at: float) -> None:
+        """Fold a new snapshot in and judge its node; what has to be written joins `pending`."""
+        with state.lock:
+            try:
+                if self._fold(state, snapshot, received_at):
+                    late = received_at - snapshot.taken_at > 2.0 * state.window.interval
+                    self._examine(state, snapshot.taken_at if late else received_at, keep=True)
+            except Exception:  # one snapshot must not stop the reports of all the others
+                log.exception("%s cannot be judged; its snapshot is stored", state.name)
+
+    def _fold(self, state: NodeState, snapshot: Snapshot, received_at: float) -> bool:
+        window = state.window
+        if window.latest is not None and snapshot.taken_at <= window.time:
+            return False  # late: history reads it from the store
+        interval = snapshot.agent.interval_seconds if snapshot.agent else 10.0
+        late = received_at - snapshot.taken_at > 2.0 * interval
+        window.add(snapshot, snapshot.taken_at if late else received_at)
+        window.clock_offset_seconds = state.offset or None
+        return True
+
+    def _note_start(self, state: NodeState, snapshot: Snapshot) -> None:
+        from api.store.snapshots import start_key
+
+        if snapshot.agent is None:
+            return
+        self.note_start(
+            state, start_key(state.name, snapshot.agent.start_id), snapshot.agent.sequence, snapshot.taken_at
+        )
+
+    def note_start(self, state: NodeState, key: int, sequence: int, taken_at: float) -> None:
+        """Remember an agent's start; one that goes on after a later start began is a second agent."""
+        start = state.starts.get(key)
+        if start is None:
+            start = state.starts[key] = Start(sequence, taken_at, taken_at)
+            if len(state.starts) > 8:
+                del state.starts[next(iter(state.starts))]
+        elif state.current is not None and key != state.current and key in state.starts:
+            other = state.starts.get(state.current)
+            if other is not None and taken_at > other.first_taken + 1.0:
+                state.two_agents_at = taken_at
+        start.sequence = max(start.sequence, sequence)
+        start.last_taken = max(start.last_taken, taken_at)
+        current = state.starts.get(state.current) if state.current is not None else None
+        if current is None or taken_at >= current.last_taken:
+            state.current = key
+
+    def two_agents(self, state: NodeState) -> bool:
+        """Whether two agents reported under this name lately."""
+        return state.window.time - state.two_agents_at < TWO_AGENTS_TOLD
+
+    def offset_of(self, state: NodeState, sent_at: float | None, received_at: float) -> float:
+        """Server clock minus agent clock: kept steady against the network's delays."""
+        if sent_at is None:
+            return state.offset
+        offset = received_at - sent_at
+        known = state.offset
+        if abs(offset - known) >= STEADY_SECONDS:
+            state.offset = 0.0 if abs(offset) < STEADY_SECONDS else offset
+        return state.offset
+
+    # ---- judging
+
+    def _examine(self, state: NodeState, now: float, keep: bool) -> None:
+        window = state.window
+        if window.latest is None:
+            return
+        checkup = examine(window, self.rules, now)
+        changes = reconcile(state.open, checkup, self.rules, window)
+        checkup.findings = self._shown(changes.open, checkup)
+        state.open, state.checkup = changes.open, checkup
+        state.headlines.clear()
+        verdict = verdict_of_node(checkup, self.rules)
+        moved = state.rank != (verdict.severity, verdict.rule)
+        state.rank = (verdict.severity, verdict.rule)
+        if not keep:
+            return
+        if changes.any:
+            self._remember(state, changes, now)
+        if changes.any or moved:
+            if moved:
+                state.changed_at = now
+            stored = {lang: self.verdict(state, lang) for lang in LANGUAGES}
+            self.pending.verdicts[state.id] = (
+                {"verdicts": stored, "gpus": len(window.latest.gpus)},
+                state.changed_at,
+                window.received_at,
+            )
+
+    def _shown(self, open_findings: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:
+        """What is seen and what is still open. Of a silent node, only what silence cannot end."""
+        findings = still_open(open_findings, checkup)
+        if any(finding.rule == STALE for finding in checkup.findings):
+            seen = {id(finding) for finding in checkup.findings}
+            findings = [f for f in findings if id(f) in seen or survives_silence(f, self.rules)]
+        return sorted(findings, key=lambda finding: precedence(finding, self.rules))
+
+    def _remember(self, state: NodeState, changes: Changes, now: float) -> None:
+        ended = {"resolved": changes.resolved, "gone": changes.gone}
+        for what, found in (("opened", changes.opened), ("changed", changes.changed), *ended.items()):
+            for finding in found:
+                self.tell(state, finding, what, now)
+        by_id = {known.finding.id: known for known in changes.open.values()}
+        for finding in (*changes.opened, *changes.changed):
+            if finding.id in by_id:
+                self.pending.episodes[str(finding.id)] = (state.id, by_id[finding.id], None)
+        for finding in (*changes.resolved, *changes.gone):
+            episode = OpenFinding(finding=finding, opened_at=finding.since or now, last_seen_at=now)
+            self.pending.episodes[str(finding.id)] = (state.id, episode, now)
+
+    def tell(self, state: NodeState, finding: Finding, what: str, now: float) -> None:
+        """Put a change into the feed."""
+        latest = state.window.latest
+        self.pending.feed.append(
+            {
+                "at": now,
+                "node_id": state.id,
+                "node": state.name,
+                "finding_id": finding.id,
+                "what": what,
+                "quiet": self.quiet(state, finding.rule, now),
+                "source": latest.source if latest else "agent",
+                "finding": msgspec.json.encode(finding),
+            }
+        )
+        if what != "changed":
+            self.fleet_changes.append((now, state.name, finding, what))
+            del self.fleet_changes[:-5_000]
+
+    def quiet(self, state: NodeState, rule: str, now: float) -> str | None:
+        """Whether people asked not to be told: `muted`, `maintenance` or None."""
+        kept = self.maintained.get(state.id)
+        if kept is not None and kept.until > now:
+            return "maintenance"
+        for mute in self.mutes:
+            if mute.until > now and mute.rule in (None, rule) and fnmatch.fnmatchcase(state.name, mute.node):
+                return "muted"
+        return None
+
+    def verdict(self, state: NodeState, language: Language) -> dict[str, Any]:
+        """The node's verdict in words, as lists show it."""
+        known = state.headlines.get(language)
+        if known is None:
+            if state.checkup is None:
+                stored = (state.stored or {}).get("verdicts", {})
+                return stored.get(language) or {"severity": "unknown", "rule": "not-enough-evidence",
+                                                "headline": "", "confidence": None, "gpu": None}  # fmt: skip
+            known = explain(state.checkup, language, self.rules).verdict
+            state.headlines[language] = known
+        return known
+
+    def tick(self, now: float) -> None:
+        """Judge the nodes that are silent: nobody else would notice."""
+        for state in list(self.nodes.values()):
+            window = state.window
+            if not state.loaded:
+                continue
+            silent = window.age(now) > SILENT_INTERVALS * window.interval
+            if silent and now - state.judged_by_clock >= 5.0:
+                state.judged_by_clock = now
+                with state.lock:
+                    try:
+                        self._examine(state, now, keep=True)
+                    except Exception:
+                        log.exception("%s cannot be judged", state.name)
+
+    def load_some(self, seconds: float, timer: Callable[[], float]) -> bool:
+        """Build windows of nodes not asked for yet, for so long; False when all are there."""
+        until = timer() + seconds
+        for state in list(self.nodes.values()):
+            if not state.loaded:
+                if timer() >= until:
+                    return True
+                self.state(state.name)
+        return False
+
+    # ---- the past
+
+    def past(self, state: NodeState, at: float, span: float | None = None) -> tuple[Window, Checkup] | None:
+        """The node as it was at `at`, judged with today's rules; None when nothing is stored of it."""
+        newest = self.store.snapshots.newest_before(state.id, at)
+        if newest is None:
+            return None
+        window = Window(state.name)
+        declared = self.settings.declared(state.name)
+        window.expected_gpus = declared.expected_gpus
+        if declared.workloads is not None:
+            window.allowed_workloads, window.workloads_declared = declared.workloads, True
+        for row in self.store.snapshots.between(state.id, newest - max(W30, span or 0.0), at):
+            try:
+                snapshot = row.snapshot()
+            except Exception:
+                log.exception("a stored snapshot of %s cannot be read and is left out", state.name)
+                continue
+            window.add(snapshot, min(row.received_at, snapshot.taken_at + 2.0 * window.interval))
+        if window.latest is None:
+            return None
+        checkup = examine(window, self.rules, at)
+        known = {finding_key(f): f for f in (e.finding for e in self.store.episodes.open_at(state.id, at))}
+        for finding in checkup.findings:
+            before = known.pop(finding_key(finding), None)
+            if before is not None:
+                finding.id, finding.since, finding.state = before.id, before.since, before.state
+        for finding in known.values():
+            finding.state = "open" if finding.state in ("resolved", "gone") else finding.state
+            checkup.findings.append(finding)
+        checkup.findings.sort(key=lambda finding: precedence(finding, self.rules))
+        return window, checkup
+
+    # ---- packing
+
+    def packed(self, states: Iterable[NodeState]) -> Iterator[tuple[int, float, bytes]]:
+        """(node id, window's time, packed window) of those whose window moved on."""
+        for state in states:
+            if state.loaded and state.window.latest is not None and state.window.time > state.packed_at:
+                with state.lock:
+                    packed, at = state.window.pack(), state.window.time
+                yield state.id, at, packed
+                state.packed_at = at
+
+
+def finding_key(finding: Finding) -> Key:
+    from gpudiag.changes import key_of
+
+    return key_of(finding)

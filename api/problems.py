@@ -1,0 +1,101 @@
+"""Errors as `application/problem+json` (RFC 9457): what happened, where, and what to do."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from gpudiag.errors import GpudiagError
+
+log = logging.getLogger("gpudiag.api")
+
+CONTENT_TYPE = "application/problem+json"
+
+_ADVICE = {
+    404: "There is nothing at {path}. /openapi.json lists what is there.",
+    405: "{method} is not for {path}. /openapi.json lists what is.",
+    413: "The body is larger than this server takes (4 MiB).",
+    415: "The body is of a kind that {path} does not read.",
+}
+
+
+class BadRequest(GpudiagError):
+    """The question cannot be read."""
+
+    status = 400
+
+
+class Unprocessable(GpudiagError):
+    """The question is read, and asks for what cannot be."""
+
+    status = 422
+
+
+class NoSuch(GpudiagError):
+    """There is no such node, finding or rule; `nearest` are names like it."""
+
+    status = 404
+
+    def __init__(self, message: str, nearest: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.nearest = nearest or []
+
+
+def problem(status: int, detail: str, **more: Any) -> Response:
+    """A response; `more` are further members, left out where they say nothing."""
+    body = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Error",
+        "status": status,
+        "detail": detail,
+        "instance": request.path,
+        **{name: value for name, value in more.items() if value not in (None, [])},
+    }
+    return Response(msgspec.json.encode(body), status, content_type=CONTENT_TYPE)
+
+
+def answer(error: GpudiagError) -> Response:
+    """One of our errors as a response."""
+    status = error.status if 400 <= error.status < 600 else 400
+    response = problem(status, str(error), nearest=getattr(error, "nearest", None))
+    retry_after = getattr(error, "retry_after", 5 if status == 503 else None)
+    if retry_after is not None and status in (429, 503):
+        response.headers["Retry-After"] = str(retry_after)
+    if status == 401:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="gpudiag"'
+    return response
+
+
+def handle_errors(app: Flask) -> None:
+    """No error leaves the application as anything else, and none with a traceback."""
+
+    @app.errorhandler(GpudiagError)
+    def _ours(error: GpudiagError) -> Response:
+        return answer(error)
+
+    @app.errorhandler(HTTPException)
+    def _werkzeugs(error: HTTPException) -> Response:
+        status = error.code or 500
+        if status < 400:
+            return Response(status=status, headers=error.get_headers())
+        advice = _ADVICE.get(status, "{description}")
+        said = advice.format(path=request.path, method=request.method, description=error.description or "")
+        response = problem(status, said)
+        if status == 405:
+            allowed = dict(error.get_headers()).get("Allow")
+            if allowed:
+                response.headers["Allow"] = allowed
+        return response
+
+    @app.errorhandler(Exception)
+    def _bug(error: Exception) -> Response:
+        log.exception("%s %s failed", request.method, request.path)
+        said = (
+            f"gpudiag failed here ({type(error).__name__}); this is a bug, the server's log has the details"
+        )
+        return problem(500, said)

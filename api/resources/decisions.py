@@ -1,0 +1,182 @@
+"""What people decide: acknowledge, mute, maintenance, forget a node. Who, when and why is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, g, request
+
+from api.access import needs
+from api.answers import iso, mute_json
+from api.app import Parts, parts
+from api.problems import NoSuch, Unprocessable
+from api.resources.asked import body_object, json_answer, language, text_of
+from gpudiag.settings import seconds
+from gpudiag.words.foreign import plain
+
+decisions = Blueprint("decisions", __name__)
+
+LONGEST_MUTE = 30 * 86_400.0
+
+
+def _who(body: dict[str, Any]) -> str:
+    """Who decides: as the body says, beside whose token it was."""
+    told = text_of(body, "by", "", 200) or request.args.get("by", "")[:200].replace("\0", "").strip()
+    if told and g.token is not None:
+        return f"{told} (by {g.who})"
+    return told or g.who
+
+
+def _span(body: dict[str, Any], least: float = 1.0) -> float:
+    given = body.get("seconds", body.get("for"))
+    if given is None:
+        raise Unprocessable('seconds is missing: how long it holds, such as 7200 or "2h"')
+    try:
+        found = 0.0 if given == 0 and least == 0 else seconds(given)
+    except ValueError as error:
+        raise Unprocessable(f"seconds {error}") from None
+    if found > LONGEST_MUTE:
+        raise Unprocessable("seconds is longer than 30 days; a mute that never ends hides the next fault")
+    return found
+
+
+@decisions.post("/v1/findings/<finding_id>/ack")
+@needs("admin")
+def acknowledge(finding_id: str) -> Response:
+    """Somebody has seen it and takes care; it stays open."""
+    here = parts()
+    body = body_object()
+    who, why = _who(body), text_of(body, "why", "", 2_000)
+    here.writer.do(lambda: _acknowledge(here, finding_id, who, why))
+    return json_answer(here.answers.finding(finding_id, language(here.settings.serve.lang)))
+
+
+def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
+    episode = here.store.episodes.get(finding_id)
+    if episode is None:
+        raise NoSuch(f"there is no finding {plain(finding_id, 40)!r}; /v1/findings lists them")
+    if episode.ended_at is not None:
+        raise Unprocessable(
+            f"finding {finding_id} has ended at {iso(episode.ended_at)}; there is nothing to acknowledge"
+        )
+    now = here.answers.now()
+    state = here.answers.node(episode.node)
+    with state.lock:
+        known = next((k for k in state.open.values() if k.finding.id == finding_id), None)
+        if known is None:
+            raise NoSuch(f"finding {finding_id} is open no more")
+        known.finding.state = "acknowledged"
+        state.headlines.clear()
+        with here.store.writing() as connection:
+            here.store.episodes.save(connection, state.id, known, None)
+            here.store.decisions.record(connection, now, who, "ack", finding_id, why)
+        here.judge.tell(state, known.finding, "acknowledged", now)
+
+
+@decisions.get("/v1/mutes")
+def mutes() -> Response:
+    """Mutes that still hold."""
+    here = parts()
+    items = [mute_json(mute) for mute in here.store.decisions.mutes(here.answers.now())]
+    return json_answer({"items": items, "next": None})
+
+
+@decisions.post("/v1/mutes")
+@needs("admin")
+def mute() -> Response:
+    """Keep a node, or one rule on it, quiet for a while. Judging goes on; only telling stops."""
+    here = parts()
+    body = body_object()
+    node, lasts = text_of(body, "node", longest=253), _span(body)
+    rule = text_of(body, "rule", longest=64) if body.get("rule") is not None else None
+    if not any(sign in node for sign in "*?["):
+        here.answers.node(node)
+    if rule is not None and rule not in here.answers.rules.by_id:
+        raise Unprocessable(f"there is no rule {plain(rule, 64)!r}; /v1/rules lists them")
+    who, why = _who(body), text_of(body, "why", "", 2_000)
+
+    def act() -> Any:
+        now = here.answers.now()
+        with here.store.writing() as connection:
+            made = here.store.decisions.mute(connection, node, rule, now, now + lasts, who, why)
+            subject = f"{node} {rule or 'every rule'} until {iso(now + lasts)}"
+            here.store.decisions.record(connection, now, who, "mute", subject, why)
+        here.judge.read_decisions()
+        return made
+
+    return json_answer(mute_json(here.writer.do(act)), 201)
+
+
+@decisions.delete("/v1/mutes/<mute_id>")
+@needs("admin")
+def unmute(mute_id: str) -> Response:
+    """End a mute now."""
+    return _unmute(mute_id)
+
+
+@decisions.delete("/v1/mutes")
+@needs("admin")
+def unmute_by_query() -> Response:
+    """End the mute `?id=` now."""
+    return _unmute(request.args.get("id", ""))
+
+
+def _unmute(mute_id: str) -> Response:
+    here = parts()
+    who = _who({})
+
+    def act() -> bool:
+        now = here.answers.now()
+        with here.store.writing() as connection:
+            known = mute_id.isascii() and mute_id.isdigit() and len(mute_id) < 18
+            ended = known and here.store.decisions.unmute(connection, int(mute_id), now)
+            if ended:
+                here.store.decisions.record(connection, now, who, "unmute", f"mute {mute_id}", "")
+        here.judge.read_decisions()
+        return bool(ended)
+
+    if not here.writer.do(act):
+        raise NoSuch(f"there is no mute {plain(mute_id, 40)!r} that still holds; /v1/mutes lists them")
+    return json_answer({"ended": int(mute_id)})
+
+
+@decisions.post("/v1/nodes/<node>/maintenance")
+@needs("admin")
+def maintain(node: str) -> Response:
+    """Expect disturbances on a node for a while; 0 seconds ends it."""
+    here = parts()
+    state = here.answers.node(node)
+    body = body_object()
+    lasts = _span(body, least=0.0)
+    who, why = _who(body), text_of(body, "why", "", 2_000)
+
+    def act() -> float:
+        now = here.answers.now()
+        with here.store.writing() as connection:
+            here.store.decisions.maintain(connection, state.id, now, now + lasts, who, why)
+            subject = f"{node} until {iso(now + lasts)}" if lasts else f"{node} ended"
+            here.store.decisions.record(connection, now, who, "maintenance", subject, why)
+        here.judge.read_decisions()
+        state.window.maintenance_until = now + lasts if lasts else None
+        return now + lasts
+
+    until = here.writer.do(act)
+    return json_answer({"node": node, "until": iso(until) if lasts else None, "by": who, "why": why})
+
+
+@decisions.delete("/v1/nodes/<node>")
+@needs("admin")
+def forget(node: str) -> Response:
+    """Drop a node that is no more, with all that is stored of it."""
+    here = parts()
+    state = here.answers.node(node)
+    who, why = _who({}), request.args.get("why", "")[:2_000].replace("\0", "")
+
+    def act() -> None:
+        with here.store.writing() as connection:
+            here.store.snapshots.forget(connection, state.id)
+            here.store.decisions.record(connection, here.answers.now(), who, "forget", node, why)
+        here.judge.forget(node)
+
+    here.writer.do(act)
+    return json_answer({"forgotten": node})

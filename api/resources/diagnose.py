@@ -1,0 +1,70 @@
+"""`/diagnose`: the same answers for people, as plain text of at most 80 columns."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from api.app import parts
+from api.intake import BadBody, read, unpacked
+from api.resources.asked import json_answer, language, number, text_answer, wants_json
+from gpudiag.plaintext import diagnosis_text, fleet_text
+
+diagnose = Blueprint("diagnose", __name__)
+
+
+@diagnose.get("/diagnose")
+def fleet() -> Response:
+    """The fleet, or one node by `?node=`."""
+    node = request.args.get("node")
+    if node:
+        return of_node(node)
+    here = parts()
+    lang = language(here.settings.serve.lang)
+    items = here.answers.fleet(lang)
+    if wants_json():
+        return json_answer({"items": items, "next": None})
+    return text_answer(fleet_text(items, lang, colour=_colour()))
+
+
+@diagnose.get("/diagnose/<node>")
+def of_node(node: str) -> Response:
+    """One node."""
+    here = parts()
+    lang = language(here.settings.serve.lang)
+    said = here.answers.diagnosis(
+        node,
+        lang,
+        request.args.get("at") or None,
+        number("gpu", None, 0, 1_023),
+        request.args.get("window") or None,
+    )
+    if wants_json():
+        return json_answer(said)
+    return text_answer(diagnosis_text(said, lang, colour=_colour()))
+
+
+@diagnose.post("/diagnose")
+def pasted() -> Response:
+    """The diagnosis of pasted tool output or of one snapshot as JSON; nothing is stored."""
+    here = parts()
+    lang = language(here.settings.serve.lang)
+    body = unpacked(request.get_data(cache=False), request.headers.get("Content-Encoding"))
+    if not body.strip():
+        raise BadBody(
+            "the body is empty; paste what nvidia-smi says: nvidia-smi | curl --data-binary @- …/diagnose"
+        )
+    if _is_snapshot(body):
+        said = here.answers.of_snapshot(read(body), lang)
+    else:
+        said = here.answers.pasted(body, lang)
+    if wants_json():
+        return json_answer(said)
+    return text_answer(diagnosis_text(said, lang, colour=_colour()))
+
+
+def _is_snapshot(body: bytes) -> bool:
+    return body[:64].lstrip()[:1] == b"{" and b'"taken_at"' in body
+
+
+def _colour() -> bool:
+    return request.args.get("color", request.args.get("colour", "")) in ("1", "true", "always")

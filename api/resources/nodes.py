@@ -1,0 +1,61 @@
+"""`/v1/nodes`: the fleet, a node's diagnosis and history, and what people decide about a node."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from api.answers import HISTORY_METRICS
+from api.app import parts
+from api.problems import BadRequest
+from api.resources.asked import json_answer, language, limit, number, span
+from gpudiag.model import SEVERITY_ORDER
+from gpudiag.words.foreign import plain
+
+nodes = Blueprint("nodes", __name__)
+
+
+@nodes.get("/v1/nodes")
+def fleet() -> Response:
+    """The fleet, worst first; a page ends at `limit` and goes on after its `next`."""
+    here = parts()
+    severity = request.args.get("severity")
+    if severity is not None and severity not in SEVERITY_ORDER:
+        raise BadRequest(
+            f"severity={plain(severity, 20)!r} is not known; there are: {', '.join(SEVERITY_ORDER)}"
+        )
+    items = here.answers.fleet(language(here.settings.serve.lang), severity)
+    cursor, most = request.args.get("cursor"), limit()
+    first = 0
+    if cursor:
+        first = number("cursor", 0, 0, 10_000_000) or 0
+    page = items[first : first + most]
+    more = str(first + most) if len(items) > first + most else None
+    return json_answer({"items": page, "next": more})
+
+
+@nodes.get("/v1/nodes/<node>")
+def diagnosis(node: str) -> Response:
+    """The node's diagnosis; of one GPU, of the past, over another window, in another language."""
+    here = parts()
+    said = here.answers.diagnosis(
+        node,
+        language(here.settings.serve.lang),
+        request.args.get("at") or None,
+        number("gpu", None, 0, 1_023),
+        request.args.get("window") or None,
+    )
+    return json_answer(said)
+
+
+@nodes.get("/v1/nodes/<node>/history")
+def history(node: str) -> Response:
+    """Series for charts: the finest rows that reach back as far as asked."""
+    wanted = request.args.get("metrics")
+    metrics = tuple(wanted.split(",")) if wanted else HISTORY_METRICS
+    for name in metrics:
+        if name not in HISTORY_METRICS:
+            raise BadRequest(
+                f"there is no history of {plain(name, 60)!r}; there is of: {', '.join(HISTORY_METRICS)}"
+            )
+    reach = span(request.args.get("span") or request.args.get("window") or "30m", "span")
+    return json_answer(parts().answers.history(node, reach, request.args.get("at") or None, metrics))

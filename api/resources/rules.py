@@ -1,0 +1,65 @@
+"""`/v1/rules`: the rules in force; and a rule's page as Markdown (web/ lays it out as HTML)."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from flask import Blueprint, Response, request
+
+from api.app import parts
+from api.problems import NoSuch
+from api.resources.asked import json_answer, language, text_answer
+from gpudiag.rule import Rule
+from gpudiag.words import Language
+from gpudiag.words.foreign import plain
+from gpudiag.words.pages import page_of
+
+rules = Blueprint("rules", __name__)
+
+
+@rules.get("/v1/rules")
+def catalogue() -> Response:
+    """Every rule with its severity, thresholds and headline."""
+    here = parts()
+    lang = language(here.settings.serve.lang)
+    items = [rule_json(rule, lang, here.answers.runbooks) for rule in here.answers.rules.rules]
+    return json_answer({"items": items, "next": None})
+
+
+def rule_json(rule: Rule, lang: Language, runbooks: str) -> dict[str, Any]:
+    page = page_of(rule.module, rule.id, lang)
+    return {
+        "rule": rule.id,
+        "family": rule.family,
+        "subject": rule.subject,
+        "severity": rule.severity,
+        "confidence": rule.confidence,
+        "maturity": rule.maturity,
+        "headline": page.headline(None),
+        "summary": rule.summary,
+        "explains": list(rule.explains),
+        "latched": rule.latched,
+        "thresholds": rule.thresholds,
+        "runbook_url": f"{runbooks}/{rule.id}",
+    }
+
+
+def prefers_markdown() -> bool:
+    """Whether the request at hand names Markdown before HTML."""
+    accepted = request.accept_mimetypes
+    return "text/markdown" in request.headers.get("Accept", "") and (
+        accepted["text/markdown"] >= accepted["text/html"]
+    )
+
+
+def runbook_markdown(rule: str) -> Response:
+    """A rule's page as it stands beside the rule."""
+    here = parts()
+    known = here.answers.rules.by_id.get(rule)
+    if known is None:
+        nearest = difflib.get_close_matches(rule, list(here.answers.rules.by_id), 3, 0.5)
+        hint = f"; did you mean {', '.join(nearest)}?" if nearest else "; /v1/rules lists them"
+        raise NoSuch(f"there is no rule {plain(rule, 64)!r}{hint}", nearest)
+    page = page_of(known.module, known.id, language(here.settings.serve.lang))
+    return text_answer(page.markdown, "text/markdown; charset=utf-8")

@@ -1,0 +1,58 @@
+"""`POST /v1/snapshots`: where agents report."""
+
+from __future__ import annotations
+
+import math
+
+from flask import Blueprint, Response, request
+
+from api.access import needs
+from api.app import parts
+from api.intake import check_time, snapshots_of, unpacked
+from api.problems import BadRequest
+from api.resources.asked import json_answer
+from api.writer import Report
+from gpudiag.client import SENT_AT
+
+snapshots = Blueprint("snapshots", __name__)
+
+
+@snapshots.post("/v1/snapshots")
+@needs("agent")
+def report() -> Response:
+    """Store one snapshot or a list of them; the answer means that they survive a crash."""
+    here = parts()
+    received_at = here.answers.now()
+    raw = request.get_data(cache=False)
+    encoding = request.headers.get("Content-Encoding")
+    arrived = snapshots_of(unpacked(raw, encoding))
+    sent_at = _sent_at()
+    several = len(arrived) > 1
+    for i, (snapshot, _) in enumerate(arrived):
+        here.gate.may_report(snapshot.node)
+        told = sent_at if sent_at is not None else snapshot.agent.sent_at if snapshot.agent else None
+        place = f"snapshots[{i}]" if several else "snapshot"
+        check_time(snapshot, told, received_at, here.settings.serve.keep, place)
+    if sent_at is None and arrived and arrived[-1].snapshot.agent is not None:
+        sent_at = arrived[-1].snapshot.agent.sent_at
+    as_it_is = raw if encoding == "zstd" and len(arrived) == 1 and arrived[0].body[:1] == b"{" else None
+    done = Report(arrived, received_at, sent_at, as_it_is)
+    if arrived:
+        here.writer.submit(done)
+    answer = {"stored": done.stored, "duplicates": done.duplicates, "time": received_at}
+    if done.two_agents:
+        answer["two_agents"] = done.two_agents
+    return json_answer(answer)
+
+
+def _sent_at() -> float | None:
+    text = request.headers.get(SENT_AT)
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1e11:
+        raise BadRequest(f"{SENT_AT} wants the sender's clock in Unix seconds")
+    return value

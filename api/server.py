@@ -1,0 +1,150 @@
+"""Granian in front of the application, inside this process: one process is all that the embedded store allows.
+
+The listening socket is our own, so that a port that is taken is told as a sentence, and port 0 tells which one
+it became.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+
+from flask import Flask
+
+from api import close
+from gpudiag.errors import GpudiagError
+
+BACKLOG = 4_096
+# Granian's limit counts connections, idle ones too: below the number of agents it would shut people out.
+MOST_CONNECTIONS = 16_384
+THREADS = 32
+
+
+class CannotListen(GpudiagError):
+    """The address is taken, not ours, or not allowed."""
+
+    exit_code = 3
+
+
+class Server:
+    """An application at an address. `start` returns when it listens, `stop` when all is written."""
+
+    def __init__(self, app: Flask, host: str = "127.0.0.1", port: int = 8000) -> None:
+        self.app, self.host = app, host
+        self._socket = _listen(host, port)
+        self.port = self._socket.getsockname()[1]
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{self.port}"
+
+    def start(self) -> Server:
+        from granian._granian import WorkerSignal
+
+        self._signal = WorkerSignal()
+        ready = threading.Event()
+        self._thread = threading.Thread(target=self._serve, args=(ready,), name="gpudiag-http")
+        self._thread.start()
+        ready.wait()
+        return self
+
+    def _serve(self, ready: threading.Event) -> None:
+        from granian._futures import _new_cbscheduler
+        from granian._granian import SocketHolder, WSGIWorker
+        from granian.wsgi import _callback_wrapper
+
+        ended = threading.Event()
+        self._signal.add_cb(ended.set)
+        loop = asyncio.new_event_loop()
+        worker = WSGIWorker(
+            1,
+            (None, SocketHolder(self._socket.detach(), False, BACKLOG)),  # it closes the socket
+            None,
+            1,
+            512,
+            THREADS,
+            30,
+            MOST_CONNECTIONS,
+            "1",
+            None,
+            None,
+            None,
+            False,
+            None,
+            None,
+            None,
+            "tls1.3",
+            None,
+            [],
+            False,
+            (None, None),
+        )
+        scheduler = _new_cbscheduler(loop, _callback_wrapper(self.app.wsgi_app, {}, None), impl_asyncio=True)
+        worker.serve_mtr(scheduler, loop, self._signal)
+        ready.set()
+        ended.wait()
+        loop.close()
+
+    def stop(self) -> None:
+        """Take no more requests, then write what is waiting and close the store."""
+        if self._thread is not None:
+            self._signal.set()
+            self._thread.join()
+            self._thread = None
+        else:
+            self._socket.close()
+        close(self.app)
+
+    def wait(self) -> None:
+        """Serve until SIGTERM or SIGINT."""
+        with until_told() as told:
+            told.wait()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except socket.gaierror:
+        raise CannotListen(f"there is no address {host!r} to listen on; try 127.0.0.1 or 0.0.0.0") from None
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+        listening.setblocking(False)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise CannotListen(
+                f"port {port} on {host} is taken; give another one: --port {port + 1}"
+            ) from None
+        if error.errno in (errno.EACCES, errno.EPERM):
+            raise CannotListen(
+                f"this user may not listen on port {port}; give one above 1023: --port 8000"
+            ) from None
+        raise CannotListen(f"cannot listen on {host}:{port} ({os.strerror(error.errno or 0)})") from None
+    return listening
+
+
+@contextlib.contextmanager
+def until_told() -> Iterator[threading.Event]:
+    """An event that SIGTERM and SIGINT set."""
+    told = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

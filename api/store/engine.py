@@ -1,0 +1,192 @@
+"""Opening a store: pragmas, migrations, and what its errors mean to the person who runs it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DatabaseError, DBAPIError
+
+from gpudiag.errors import GpudiagError
+
+HEAD = "0001"
+"""The newest migration: a store that has it is opened without loading Alembic."""
+
+PAGE_BYTES = 16_384  # blobs of some KiB fit without overflow pages
+BUSY_SECONDS = 5.0
+
+
+class StoreError(GpudiagError):
+    """The store failed in a way that has no name of its own."""
+
+    status = 503
+    exit_code = 3
+
+
+class StoreReadOnly(StoreError):
+    """The store can be read, not written."""
+
+
+class StoreFull(StoreError):
+    """No space is left for the store."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged, or no database."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the store."""
+
+
+class StoreUnreachable(StoreError):
+    """The database server does not answer, or the file's folder is not there."""
+
+
+def open_engine(url: str) -> Engine:
+    """An engine on `url` with the newest tables. Raises a StoreError that says what to do."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "postgresql":
+        engine = _postgresql(parsed)
+    else:
+        engine = _sqlite(parsed)
+    try:
+        with named_errors(engine):
+            migrate(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def _sqlite(url: URL) -> Engine:
+    path = file_of(url)
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreUnreachable(
+                f"store: the folder {path.parent} cannot be made ({error.strerror}); choose another: --store"
+            ) from None
+    engine = create_engine(
+        url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, pool_size=8, max_overflow=24
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: sqlite3.Connection, _: Any) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves
+        connection.executescript(
+            # These two are read only by an empty file, and must come before WAL.
+            f"PRAGMA page_size={PAGE_BYTES}; PRAGMA auto_vacuum=INCREMENTAL;"
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;"
+            "PRAGMA cache_size=-8192; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
+        )
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        # A reader that turns writer half-way could fail where a waiting writer succeeds.
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: URL) -> Engine:
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    try:
+        return create_engine(url, pool_size=8, max_overflow=24, pool_pre_ping=True)
+    except ModuleNotFoundError:
+        raise StoreUnreachable(
+            "store: PostgreSQL needs the psycopg package; install it: pip install 'gpudiag[postgresql]'"
+        ) from None
+
+
+def file_of(url: URL | str) -> Path | None:
+    """The file of an SQLite store, or None."""
+    url = make_url(url)
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        return None
+    return Path(url.database)
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the tables to `HEAD`; a store that has it already costs one query."""
+    with engine.connect() as connection:
+        if inspect(connection).has_table("alembic_version"):
+            version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+            if version == HEAD:
+                return
+            if version is not None and version > HEAD:
+                raise StoreError(
+                    f"store: it was written by a newer gpudiag (tables {version}, this one knows {HEAD}); "
+                    "update gpudiag, or give another store: --store"
+                )
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+@contextlib.contextmanager
+def named_errors(engine: Engine) -> Iterator[None]:
+    """Turn the driver's errors into ours, each with what to do."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error, OSError) as error:
+        raise named(error, engine.url) from error
+
+
+def named(error: BaseException, url: URL) -> StoreError:
+    """The class and the sentence that fit a driver's error."""
+    original = getattr(error, "orig", None) or error
+    said = str(original).strip().split("\n")[0]
+    where = file_of(url) or url.render_as_string(hide_password=True)
+    low = said.lower()
+    if url.get_backend_name() == "sqlite":
+        if "readonly" in low or "read-only" in low:
+            return StoreReadOnly(
+                f"store {where} is read-only; give its file and folder to this user, or --store"
+            )
+        if "disk is full" in low or "no space" in low or "quota" in low:
+            return StoreFull(f"store {where}: no space is left; free some, or keep less: --keep 1d")
+        if "malformed" in low or "not a database" in low or "corrupt" in low:
+            return StoreCorrupt(f"store {where} is damaged ({said})")
+        if "locked" in low or "busy" in low:
+            return StoreBusy(f"store {where} is held by another process; is another gpudiag running on it?")
+        if "unable to open" in low:
+            return StoreUnreachable(f"store {where} cannot be opened; may this user write there? See --store")
+        if "disk i/o" in low:
+            return StoreUnreachable(f"store {where}: the disk fails to read or write ({said}); see dmesg")
+    else:
+        if "read-only" in low:
+            return StoreReadOnly(f"store {where} is read-only; is it a standby?")
+        if "no space" in low or "disk full" in low:
+            return StoreFull(f"store {where}: the database server has no space left")
+        if not isinstance(error, DatabaseError) or "connect" in low or "server closed" in low:
+            return StoreUnreachable(f"store {where} does not answer ({said})")
+    return StoreError(f"store {where}: {said}")
+
+
+def set_aside(url: URL | str, now: float | None = None) -> Path | None:
+    """Move a damaged SQLite file (and its log) out of the way; returns where it lies now."""
+    path = file_of(url)
+    if path is None or not path.exists():
+        return None
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+    aside = path.with_name(f"{path.name}.damaged-{stamp}")
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(f"{path}{suffix}", f"{aside}{suffix}")
+    return aside

@@ -1,0 +1,146 @@
+"""Findings that last, the feed of what changed, and each node's verdict as lists show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from sqlalchemy import Connection, and_, insert, or_, select, text, update
+
+from api.store.tables import changes, findings, nodes
+from gpudiag.changes import Key, OpenFinding, key_of
+from gpudiag.model import Finding
+
+if TYPE_CHECKING:
+    from api.store.store import Store
+
+FEED_LOCK = 0x67707564  # PostgreSQL: one writer of the feed at a time, so that cursors grow with commits
+
+
+class Change(NamedTuple):
+    """One entry of the feed."""
+
+    id: int
+    at: float
+    node: str
+    finding_id: str
+    what: str
+    quiet: str | None
+    source: str
+    finding: Finding
+
+
+class Episode(NamedTuple):
+    """One finding from its opening to its end."""
+
+    id: str
+    node: str
+    state: str
+    opened_at: float
+    ended_at: float | None
+    episode: OpenFinding
+
+
+EPISODE = msgspec.json.Decoder(OpenFinding)
+FINDING = msgspec.json.Decoder(Finding)
+
+
+class Episodes:
+    """Open and ended findings, and the feed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    # ---- writing
+
+    def save(
+        self, connection: Connection, node_id: int, episode: OpenFinding, ended_at: float | None
+    ) -> None:
+        """Store one finding as it is now."""
+        finding = episode.finding
+        values = {
+            "rule": finding.rule,
+            "severity": finding.severity,
+            "state": finding.state,
+            "opened_at": episode.opened_at,
+            "ended_at": ended_at,
+            "episode": msgspec.json.encode(episode),
+        }
+        changed = connection.execute(update(findings).where(findings.c.id == finding.id).values(values))
+        if changed.rowcount == 0:
+            connection.execute(insert(findings).values(id=finding.id, node_id=node_id, **values))
+
+    def tell(self, connection: Connection, entries: Iterable[dict[str, Any]]) -> None:
+        """Append to the feed."""
+        rows = list(entries)
+        if rows:
+            if not self._store.embedded:
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({FEED_LOCK})"))
+            connection.execute(insert(changes), rows)
+
+    def save_verdict(
+        self,
+        connection: Connection,
+        node_id: int,
+        verdict: dict[str, Any],
+        changed_at: float | None,
+        seen: float,
+    ) -> None:
+        values = {"verdict": msgspec.json.encode(verdict), "changed_at": changed_at, "last_seen": seen}
+        statement = update(nodes).where(nodes.c.id == node_id)
+        connection.execute(statement.values(version=nodes.c.version + 1, **values))
+
+    # ---- reading
+
+    def open_of(self, node_id: int) -> dict[Key, OpenFinding]:
+        """What is open on a node, by key."""
+        statement = select(findings.c.episode)
+        where = and_(findings.c.node_id == node_id, findings.c.ended_at.is_(None))
+        with self._store.reading() as connection:
+            rows = connection.execute(statement.where(where)).scalars().all()
+        return {key_of(episode.finding): episode for episode in map(EPISODE.decode, rows)}
+
+    def open_at(self, node_id: int, at: float) -> list[OpenFinding]:
+        """What was open on a node at a moment in the past."""
+        where = and_(
+            findings.c.node_id == node_id,
+            findings.c.opened_at <= at,
+            or_(findings.c.ended_at.is_(None), findings.c.ended_at > at),
+        )
+        with self._store.reading() as connection:
+            rows = connection.execute(select(findings.c.episode).where(where)).scalars().all()
+        return [EPISODE.decode(row) for row in rows]
+
+    def get(self, finding_id: str) -> Episode | None:
+        columns = (findings.c.id, nodes.c.name, findings.c.state, findings.c.opened_at, findings.c.ended_at)
+        statement = select(*columns, findings.c.episode).join(nodes, nodes.c.id == findings.c.node_id)
+        with self._store.reading() as connection:
+            row = connection.execute(statement.where(findings.c.id == finding_id)).one_or_none()
+        return None if row is None else Episode(*row[:5], EPISODE.decode(row[5]))
+
+    def feed(
+        self,
+        after: int,
+        limit: int,
+        node: str | None = None,
+        finding_id: str | None = None,
+        since: float | None = None,
+    ) -> list[Change]:
+        """Entries after a cursor, oldest first."""
+        columns = [changes.c[name] for name in Change._fields]
+        statement = select(*columns).where(changes.c.id > after).order_by(changes.c.id).limit(limit)
+        if node is not None:
+            statement = statement.where(changes.c.node == node)
+        if finding_id is not None:
+            statement = statement.where(changes.c.finding_id == finding_id)
+        if since is not None:
+            statement = statement.where(changes.c.at >= since)
+        with self._store.reading() as connection:
+            rows = connection.execute(statement).all()
+        return [Change(*row[:7], FINDING.decode(row[7])) for row in rows]
+
+    def last_cursor(self) -> int:
+        statement = select(changes.c.id).order_by(changes.c.id.desc()).limit(1)
+        with self._store.reading() as connection:
+            return connection.execute(statement).scalar() or 0

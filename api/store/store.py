@@ -1,0 +1,134 @@
+"""`Store`: an opened store with its four shelves, and transactions whose errors have names."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, text
+
+from api.store import tables
+from api.store.decisions import Decisions
+from api.store.engine import StoreCorrupt, file_of, named_errors, open_engine, set_aside
+from api.store.episodes import Episodes
+from api.store.snapshots import Snapshots
+from api.store.tokens import Tokens
+
+BATCH_ROWS = 200
+BATCH_SECONDS = 0.05  # a batch that takes longer is halved: writers wait no longer than 100 ms
+
+
+class Store:
+    """What is remembered. Reads may come from any thread; writes take turns."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.damaged: Path | None = None
+        try:
+            self.engine = open_engine(url)
+        except StoreCorrupt:
+            self.damaged = set_aside(url)
+            if self.damaged is None:
+                raise
+            self.engine = open_engine(url)
+        self._shelves()
+
+    def _shelves(self) -> None:
+        self.snapshots = Snapshots(self)
+        self.episodes = Episodes(self)
+        self.decisions = Decisions(self)
+        self.tokens = Tokens(self)
+
+    @property
+    def embedded(self) -> bool:
+        """SQLite: this process is the only one that serves it."""
+        return self.engine.dialect.name == "sqlite"
+
+    @property
+    def file(self) -> Path | None:
+        return file_of(self.engine.url)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with named_errors(self.engine), self.engine.connect() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction: committed at the end, undone when anything fails."""
+        with (
+            named_errors(self.engine),
+            self.engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def start_afresh(self) -> Path | None:
+        """Set a damaged file aside and go on with an empty one; returns where the old one lies."""
+        self.engine.dispose()
+        self.damaged = set_aside(self.url)
+        self.engine = open_engine(self.url)
+        return self.damaged
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    # ---- keeping it small
+
+    def keep_since(self, oldest: float, pause: float = 0.02) -> int:
+        """Delete what is older than `oldest`, in small batches; returns how many snapshots went."""
+        gone = self._in_batches(
+            "DELETE FROM snapshots WHERE id IN (SELECT id FROM snapshots WHERE received_at < :oldest"
+            " AND id <= :last ORDER BY id LIMIT :rows)",
+            oldest,
+            pause,
+        )
+        for table, column in ((tables.changes, "at"), (tables.audit, "at")):
+            self._in_batches(
+                f"DELETE FROM {table.name} WHERE id IN"
+                f" (SELECT id FROM {table.name} WHERE {column} < :oldest ORDER BY id LIMIT :rows)",
+                oldest,
+                pause,
+            )
+        with self.writing() as connection:
+            connection.execute(delete(tables.findings).where(tables.findings.c.ended_at < oldest))
+            connection.execute(delete(tables.mutes).where(tables.mutes.c.until < oldest))
+        self._give_back(pause)
+        return gone
+
+    def _in_batches(self, statement: str, oldest: float, pause: float) -> int:
+        rows, gone = BATCH_ROWS, 0
+        values: dict[str, float] = {"oldest": oldest}
+        if ":last" in statement:
+            last = self.snapshots.last_id_received_before(oldest)
+            if last is None:
+                return 0
+            values["last"] = last
+        while True:
+            started = time.monotonic()
+            with self.writing() as connection:
+                count = connection.execute(text(statement), {**values, "rows": rows}).rowcount
+            gone += count
+            if count < rows:
+                return gone
+            spent = time.monotonic() - started
+            rows = max(10, rows // 2) if spent > BATCH_SECONDS else min(2_000, rows + rows // 4)
+            time.sleep(pause)
+
+    def _give_back(self, pause: float) -> None:
+        """Return free pages to the file system, some at a time."""
+        if not self.embedded:
+            return
+        while True:
+            with self.reading() as connection:
+                free = connection.exec_driver_sql("PRAGMA freelist_count").scalar() or 0
+                if free < 256:
+                    return
+                # One step of this pragma frees one page: only a script runs it to its end.
+                raw = connection.connection.driver_connection
+                assert raw is not None
+                connection.rollback()
+                raw.executescript("PRAGMA incremental_vacuum(128)")
+            time.sleep(pause)

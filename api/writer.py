@@ -1,0 +1,373 @@
+"""The one thread that writes: a bounded queue, one commit per batch as soon as the queue is empty.
+
+A report is answered after its commit, so the answer means that it survives a crash. A full queue is said at
+once (`Full`), never waited for. Judging happens in the same thread, between the commit and the answer, so that
+whoever has the answer also sees the diagnosis.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection
+
+from api.intake import Arrived
+from api.judge import Judge, NodeState, Pending
+from api.store import Store, StoreCorrupt, StoreError
+from api.store.snapshots import pack, start_key
+from gpudiag.errors import GpudiagError
+
+log = logging.getLogger("gpudiag.writer")
+
+MOST_WAITING = 256  # reports
+MOST_IN_A_BATCH = 128
+ANSWER_SECONDS = 20.0
+TICK_SECONDS = 1.0
+PACK_SECONDS = 900.0
+KEEP_SECONDS = 300.0
+
+
+class Full(GpudiagError):
+    """More reports are waiting than we hold; come back in a few seconds."""
+
+    status = 503
+    retry_after = 2
+
+
+class NotWritten(GpudiagError):
+    """The store did not take it; it may do so later."""
+
+    status = 503
+    retry_after = 10
+
+
+class Report:
+    """Snapshots of one request on their way to the store; `wait` returns when they are safe."""
+
+    __slots__ = (
+        "_done",
+        "arrived",
+        "body",
+        "duplicates",
+        "error",
+        "received_at",
+        "sent_at",
+        "stored",
+        "two_agents",
+    )
+
+    def __init__(
+        self, arrived: list[Arrived], received_at: float, sent_at: float | None, body: bytes | None
+    ) -> None:
+        self.arrived, self.received_at, self.sent_at = arrived, received_at, sent_at
+        self.body = body  # the request's body where it is one snapshot in zstd: stored as it is
+        self.stored = self.duplicates = 0
+        self.two_agents: list[str] = []
+        self.error: BaseException | None = None
+        self._done = threading.Lock()
+        self._done.acquire()
+
+    def finish(self) -> None:
+        self._done.release()
+
+    def wait(self, seconds: float) -> None:
+        """Raises what went wrong while it was written."""
+        if not self._done.acquire(timeout=seconds):
+            raise NotWritten("the store is slow just now; the report was not confirmed, send it again")
+        if self.error is not None:
+            raise self.error
+
+
+class Job:
+    """Something that has to be done by the writer's thread: it may read and write what the judge holds."""
+
+    __slots__ = ("_done", "act", "error", "result")
+
+    def __init__(self, act: Callable[[], Any]) -> None:
+        self.act, self.result = act, None
+        self.error: BaseException | None = None
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        try:
+            self.result = self.act()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._done.set()
+
+    def wait(self, seconds: float) -> Any:
+        if not self._done.wait(seconds):
+            raise NotWritten(
+                "the store is slow just now; it was not confirmed, look again before you repeat it"
+            )
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class Writer:
+    """Takes reports and jobs; `start` and `stop` frame its life."""
+
+    def __init__(self, store: Store, judge: Judge, keep: float, clock: Callable[[], float]) -> None:
+        self.store, self.judge, self.keep, self.clock = store, judge, keep, clock
+        self._queue: queue.SimpleQueue[Report | Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="gpudiag-writer", daemon=True)
+        self._ticker = threading.Thread(target=self._tick, name="gpudiag-ticker", daemon=True)
+        self._keeper = threading.Thread(target=self._keep, name="gpudiag-keeper", daemon=True)
+        self._stopping = threading.Event()
+        self.trouble: StoreError | None = None
+        self.stored = self.refused = self.duplicates = self.commits = 0
+        self.all_loaded = False
+
+    # ---- its life
+
+    def start(self) -> None:
+        for thread in (self._thread, self._ticker, self._keeper):
+            thread.start()
+
+    def stop(self) -> None:
+        """Write what is waiting, pack the windows, end the threads."""
+        if self._stopping.is_set():
+            return
+        self._stopping.set()
+        self._ticker.join()
+        self._keeper.join()
+        self._queue.put(None)
+        self._thread.join()
+
+    @property
+    def waiting(self) -> int:
+        return self._queue.qsize()
+
+    # ---- the door
+
+    def submit(self, report: Report) -> Report:
+        """Queue a report and wait until it is safe."""
+        if self._stopping.is_set():
+            raise Full("the server is stopping; send it again in a few seconds")
+        if self._queue.qsize() >= MOST_WAITING:
+            self.refused += 1
+            raise Full(f"{MOST_WAITING} reports are waiting already; come back in {Full.retry_after} s")
+        self._queue.put(report)
+        report.wait(ANSWER_SECONDS)
+        return report
+
+    def do(self, act: Callable[[], Any]) -> Any:
+        """Have the writer's thread do something, and wait for what it returns."""
+        if self._stopping.is_set():
+            raise Full("the server is stopping; try again in a few seconds")
+        job = Job(act)
+        self._queue.put(job)
+        return job.wait(ANSWER_SECONDS)
+
+    # ---- the thread
+
+    def _run(self) -> None:
+        while True:
+            item = self._queue.get()
+            batch: list[Report] = []
+            jobs: list[Job] = []
+            last = False
+            while True:
+                if item is None:
+                    last = True
+                elif isinstance(item, Report):
+                    batch.append(item)
+                else:
+                    jobs.append(item)
+                if len(batch) >= MOST_IN_A_BATCH:
+                    break
+                try:
+                    item = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+            if batch:
+                self._take(batch)
+            for job in jobs:
+                job.run()
+            self._write_pending()
+            if last:
+                self._pack(all_of_them=True)
+                return
+
+    def _take(self, batch: list[Report]) -> None:
+        """Store, judge, answer."""
+        try:
+            fresh = self._store(batch)
+        except StoreCorrupt as error:
+            self._set_aside(error)
+            self._fail(batch, NotWritten("the store was damaged and has been set aside; send it again"))
+            return
+        except StoreError as error:
+            self._told(error)
+            self._fail(batch, error)
+            return
+        except Exception as error:
+            log.exception("a batch of reports was not stored")
+            self._fail(
+                batch, NotWritten(f"the report could not be stored ({type(error).__name__}); see the log")
+            )
+            return
+        self.trouble = None
+        for state, arrived, received_at in fresh:
+            self.judge.arrive(state, arrived.snapshot, received_at)
+        self._write_pending()
+        for report in batch:
+            report.finish()
+
+    def _fail(self, batch: list[Report], error: BaseException) -> None:
+        for report in batch:
+            report.error = error
+            report.finish()
+
+    def _store(self, batch: list[Report]) -> list[tuple[NodeState, Arrived, float]]:
+        """One transaction for all; returns what was not there before."""
+        rows: list[dict[str, Any]] = []
+        fresh: list[tuple[NodeState, Arrived, float]] = []
+        made: list[NodeState] = []
+        entries: list[tuple[Report, Arrived, NodeState, int, int]] = []
+        names = {arrived.snapshot.node for report in batch for arrived in report.arrived}
+        states = {name: state for name in names if (state := self.judge.state(name)) is not None}
+        try:
+            with self.store.writing() as connection:
+                for name in sorted(names - states.keys()):
+                    node_id = self.store.snapshots.add_node(connection, name, self.clock())
+                    states[name] = self.judge.add_node(node_id, name)
+                    made.append(states[name])
+                for report in batch:
+                    for arrived in report.arrived:
+                        agent = arrived.snapshot.agent
+                        assert agent is not None
+                        name = arrived.snapshot.node
+                        key = start_key(name, agent.start_id)
+                        entries.append((report, arrived, states[name], key, agent.sequence))
+                known = self._known(connection, entries)
+                for report, arrived, state, key, sequence in entries:
+                    if (key, sequence) in known:
+                        report.duplicates += 1
+                        continue
+                    known.add((key, sequence))
+                    snapshot = arrived.snapshot
+                    snapshot.taken_at += self.judge.offset_of(state, report.sent_at, report.received_at)
+                    self.judge.note_start(state, key, sequence, snapshot.taken_at)
+                    report.stored += 1
+                    rows.append(
+                        {
+                            "node_id": state.id,
+                            "taken_at": snapshot.taken_at,
+                            "received_at": report.received_at,
+                            "start_key": key,
+                            "sequence": sequence,
+                            "body": report.body if report.body is not None else pack(arrived.body),
+                        }
+                    )
+                    fresh.append((state, arrived, report.received_at))
+                if rows:
+                    self.store.snapshots.add(connection, rows)
+        except BaseException:
+            for state in made:
+                self.judge.forget(state.name)
+            for _, _, state, key, _ in entries:
+                state.starts.pop(key, None)  # what is stored of it is asked again
+            raise
+        self.commits += 1
+        self.stored += len(rows)
+        for report in batch:
+            self.duplicates += report.duplicates
+            report.two_agents = sorted(
+                {
+                    a.snapshot.node
+                    for a in report.arrived
+                    if (s := self.judge.nodes.get(a.snapshot.node)) and self.judge.two_agents(s)
+                }
+            )
+        return fresh
+
+    def _known(
+        self, connection: Connection, entries: list[tuple[Report, Arrived, NodeState, int, int]]
+    ) -> set[tuple[int, int]]:
+        """Which reports are stored already: only what is not plainly newer is looked up."""
+        doubtful = [
+            (key, sequence)
+            for _, _, state, key, sequence in entries
+            if (start := state.starts.get(key)) is None or sequence <= start.sequence
+        ]
+        return self.store.snapshots.known(connection, doubtful) if doubtful else set()
+
+    def _write_pending(self) -> None:
+        pending = self.judge.pending
+        if not pending:
+            return
+        try:
+            with self.store.writing() as connection:
+                pending.write(self.store, connection)
+        except StoreCorrupt as error:
+            self._set_aside(error)
+        except StoreError as error:
+            self._told(error)  # it stays pending
+        else:
+            self.judge.pending = Pending()
+
+    def _set_aside(self, error: StoreCorrupt) -> None:
+        aside = self.store.start_afresh()
+        log.error("%s; it was set aside as %s, and an empty store goes on", error, aside)
+        self.trouble = error
+        with self.store.writing() as connection:
+            now = self.clock()
+            for state in list(self.judge.nodes.values()):
+                state.id = self.store.snapshots.add_node(connection, state.name, now)
+                state.starts.clear()
+        self.judge.pending = Pending()
+
+    def _told(self, error: StoreError) -> None:
+        if str(error) != str(self.trouble):
+            log.error("%s", error)
+        self.trouble = error
+
+    # ---- by the clock
+
+    def _tick(self) -> None:
+        packed_at = time.monotonic()
+        while not self._stopping.wait(TICK_SECONDS):
+            if not self.all_loaded:
+                self.all_loaded = not self.judge.load_some(0.3, time.monotonic)
+            job = Job(lambda: self.judge.tick(self.clock()))
+            self._queue.put(job)
+            if time.monotonic() - packed_at > PACK_SECONDS:
+                packed_at = time.monotonic()
+                self._pack(all_of_them=False)
+
+    def _pack(self, all_of_them: bool) -> None:
+        """Keep the windows' older past: a few at a time, so that reports are not held up."""
+        states = list(self.judge.nodes.values())
+        try:
+            for first in range(0, len(states), 50):
+                with self.store.writing() as connection:
+                    for entry in self.judge.packed(states[first : first + 50]):
+                        self.store.snapshots.save_packed(connection, *entry)
+                    self.store.snapshots.save_seen(
+                        connection,
+                        [(s.id, s.window.received_at) for s in states[first : first + 50] if s.loaded],
+                    )
+                if not all_of_them and self._stopping.wait(0.05):
+                    return
+        except StoreError as error:
+            self._told(error)
+
+    def _keep(self) -> None:
+        while not self._stopping.wait(KEEP_SECONDS):
+            self.keep_now()
+
+    def keep_now(self) -> int:
+        """Delete what is older than what is kept."""
+        try:
+            return self.store.keep_since(self.clock() - self.keep)
+        except StoreError as error:
+            self._told(error)
+            return 0

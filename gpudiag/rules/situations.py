@@ -328,3 +328,27 @@ def pasted_with(
         )
     )
     return window
+
+
+def starved_server(minutes: float = 6, **engine: Any) -> Situation:
+    """A server whose requests wait while its GPU is mostly idle and the host looks well."""
+    s = Situation()
+    s.all_gpus(memory_used_bytes=75 * GIB, memory_free_bytes=4 * GIB, power_watts=130.0,
+               utilization_percent=[12.0, 20.0, 8.0, 16.0], sm_clock_megahertz=1755.0)  # fmt: skip
+    vllm_processes(s)
+    known = {"requests_running": 40.0, "requests_waiting": 25.0, "kv_used_ratio": 0.3}
+    s.serves("vllm", pid=4100, worker_pids=[4121], gpus=[0], model="llama-3-8b",
+             rates={"generation_tokens_total": 90.0, "prompt_tokens_total": 200.0},
+             **{**known, **engine})  # fmt: skip
+    return s.passes(minutes=minutes)
+
+
+def starved_training(minutes: float = 6, **host: Any) -> Situation:
+    """A training job that was busy an hour ago and now mostly waits."""
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=60 * GIB, utilization_percent=95.0, power_watts=600.0)
+    s.runs({0: 60 * GIB}, pid=5400, name="python3", command="torchrun train.py", user="kim")
+    s.passes(minutes=20)
+    s.gpu(0).shows(utilization_percent=[0.0, 30.0, 0.0, 25.0], power_watts=140.0)
+    s.machine(**host)
+    return s.passes(minutes=minutes)

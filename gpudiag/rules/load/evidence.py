@@ -1,0 +1,123 @@
+"""Evidence of load: without it a quiet GPU is idle, never slow."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudiag.model import Evidence
+from gpudiag.rule import declared, measured
+from gpudiag.window import W5, W6H, EngineWindow, GpuWindow, NotMeasured, ProcessWindow
+
+MOST_PERCENT = 30.0  # mean utilization that is still called low
+OTHERS_PERCENT = 60.0  # a sibling GPU of the same engine that works this much does the work
+ASKED_SHARE = 0.8  # of the samples in which somebody asked
+WORKED_PERCENT = 50.0  # a training process that once reached this has work to do
+
+
+class Load(NamedTuple):
+    """Who asks for work: `requests` of an engine, a `training` process, or a `declared` expectation."""
+
+    kind: str
+    evidence: tuple[Evidence, ...]
+    engine: EngineWindow | None = None
+    process: ProcessWindow | None = None
+
+
+def load_on(gpu: GpuWindow) -> Load | None:
+    """What shows that this GPU has work to do, or None. Raises NotMeasured when an engine cannot be read."""
+    engines = gpu.engines
+    for engine in engines:
+        if engine.reading.metrics_ok and engine.share("loaded", W5) >= ASKED_SHARE:
+            return Load("requests", _asked(engine), engine=engine)
+    training = next((p for p in gpu.processes if p.workload.kind == "training" or p.reading.ranks), None)
+    if training is not None and gpu.over("utilization_percent", W6H).max >= WORKED_PERCENT:
+        best = gpu.over("utilization_percent", W6H).max
+        return Load("training", (measured("best_percent", round(best), window=W6H),), process=training)
+    labels = gpu.node.latest.labels if gpu.node.latest else None
+    if labels and labels.get("expected_busy", "").lower() in ("1", "true", "yes"):
+        return Load("declared", (declared("expected_busy", True, source="label"),))
+    if any(w.kind == "engine" for w in gpu.workloads) and not any(e.reading.metrics_ok for e in engines):
+        raise NotMeasured("engine", reason="unreachable" if engines else None)
+    return None
+
+
+def _asked(engine: EngineWindow) -> tuple[Evidence, ...]:
+    name = engine.reading.name
+    found = [
+        measured(
+            "requests_running", round(engine.over("requests_running", W5).mean, 1), window=W5, source=name
+        )
+    ]
+    if engine.reading.requests_waiting is not None:
+        waiting = round(engine.over("requests_waiting", W5).mean, 1)
+        found.append(measured("requests_waiting", waiting, window=W5, source=name))
+    return tuple(found)
+
+
+def starved(gpu: GpuWindow, most_percent: float = MOST_PERCENT) -> Load | None:
+    """The load of a GPU that has work and is mostly idle; None when it is busy, asked for nothing, or copies.
+
+    Raises NotMeasured when utilization or an engine cannot be read, or was not watched for long enough.
+    """
+    if gpu.over("utilization_percent", W5).mean >= most_percent:
+        return None
+    load = load_on(gpu)
+    if load is None:
+        return None
+    gpu.require(W5)
+    if load.engine is not None and _another_works(gpu, load.engine):
+        return None
+    if load.process is not None and writes_checkpoint(load.process):
+        return None
+    return load
+
+
+def _another_works(gpu: GpuWindow, engine: EngineWindow) -> bool:
+    """Another GPU of the same engine does the work: roles differ, nothing is starved."""
+    mine = set(engine.reading.gpus or ())
+    others = (g for g in gpu.node.gpus.values() if g.index in mine and g is not gpu)
+    return any(g.over("utilization_percent", W5).mean >= OTHERS_PERCENT for g in others)
+
+
+def writes_checkpoint(process: ProcessWindow, min_rate: float = 50e6) -> bool:
+    """A training process that mostly writes is saving its state."""
+    if process.reading.write_bytes_per_second is None:
+        return False
+    written = process.over("write_bytes_per_second", W5).mean
+    if process.reading.read_bytes_per_second is None:
+        return written >= min_rate
+    return written >= min_rate and written > 2 * process.over("read_bytes_per_second", W5).mean
+
+
+def feeders(gpu: GpuWindow, load: Load) -> list[ProcessWindow]:
+    """Processes whose threads feed the GPU: those on it and the engine's server."""
+    found = list(gpu.processes)
+    if load.engine is not None:
+        reading = load.engine.reading
+        pids = {reading.pid, *(reading.worker_pids or ())} - {p.reading.pid for p in found}
+        found += [p for p in gpu.node.processes.values() if p.reading.pid in pids]
+    return found
+
+
+def hottest(processes: list[ProcessWindow]) -> tuple[ProcessWindow, float, float]:
+    """The process with the hottest thread, its mean percent of one core, and the next thread's."""
+    read = [p for p in processes if p.reading.threads]
+    if not read:
+        raise NotMeasured("threads", reason="no_permission" if processes else None)
+    process = max(read, key=lambda p: p.over("hottest_thread_percent", W5).mean)
+    return (
+        process,
+        process.over("hottest_thread_percent", W5).mean,
+        process.over("next_thread_percent", W5).mean,
+    )
+
+
+def low_utilization(gpu: GpuWindow) -> Evidence:
+    return measured("utilization_percent", round(gpu.over("utilization_percent", W5).mean, 1), window=W5)
+
+
+def usable_pcie(gpu: GpuWindow) -> float:
+    """Bytes a second that the link carries in one direction, after its own overhead."""
+    lane = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
+    generation = int(gpu.now("pcie_link_generation"))
+    return lane.get(generation, lane[6]) * float(gpu.now("pcie_link_width")) * 0.85

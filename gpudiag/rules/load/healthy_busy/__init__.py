@@ -1,0 +1,93 @@
+"""The GPU works, and what it does can be seen or its power tells of it."""
+
+from gpudiag.model import Evidence
+from gpudiag.rule import STATE, Fires, calculated, measured, rule
+from gpudiag.rules.engines import asked
+from gpudiag.rules.sight import confidence, seen_seconds
+from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured
+
+
+@rule(severity="ok", rank=STATE, given=("working",), explains=("memory-held-idle",))
+def healthy_busy(
+    gpu: GpuWindow,
+    *,
+    min_busy_percent: float = 70.0,
+    min_some_percent: float = 5.0,
+    min_power_share: float = 0.40,
+    min_memory_percent: float = 10.0,
+    min_active_ratio: float = 0.10,
+) -> Fires | None:
+    """The GPU works normally."""
+    if gpu.reading.error or not gpu.present:
+        return None
+    busy = gpu.over("utilization_percent", W5).mean
+    if busy < min_some_percent:
+        return None
+    span = seen_seconds(gpu)
+    seen: tuple[Evidence, ...] = (measured("utilization_percent", round(busy, 1), window=span),)
+    made = _progress(gpu)
+    if made is not None:
+        if not made:
+            return None  # an engine is here and makes nothing: other rules say why
+        seen += made
+        if busy >= min_busy_percent:
+            return Fires(seen, confidence=confidence(gpu))
+        return None if _waits(gpu) else Fires(seen, confidence=confidence(gpu), variant="part-load")
+    proof = _work(gpu, min_power_share, min_memory_percent, min_active_ratio)
+    if busy >= min_busy_percent:
+        return Fires((*seen, *proof), confidence="possible", variant="progress-unseen") if proof else None
+    return Fires((*seen, *proof), severity="info", confidence="possible", variant="some-work")
+
+
+def _progress(gpu: GpuWindow) -> tuple[Evidence, ...] | None:
+    """What the engines on it make: evidence, nothing when they make none, None when nobody can tell."""
+    engines = [e for e in gpu.engines if e.reading.generation_tokens_total is not None]
+    if not engines or not engines[0].covers(W5):
+        return None
+    made = sum(_rate(engine, "generation_tokens_total") for engine in engines)
+    prompts = sum(
+        _rate(e, "prompt_tokens_total") for e in engines if e.reading.prompt_tokens_total is not None
+    )
+    if made + prompts <= 0:
+        return () if any(asked(engine) for engine in engines) or len(engines) == len(gpu.engines) else None
+    name = engines[0].reading.name
+    running = sum(e.over("requests_running", W5).mean for e in engines)
+    return (
+        calculated("generation_tokens_per_second", round(made, 1), window=W5, source=name),
+        measured("requests_running", round(running, 1), window=W5, source=name),
+    )
+
+
+def _rate(engine: EngineWindow, counter: str) -> float:
+    stats = engine.over(counter, W5)
+    return stats.mean * stats.n / max(1.0, stats.seconds)
+
+
+def _waits(gpu: GpuWindow) -> bool:
+    """Requests wait most of the time although the GPU has room: that is not normal."""
+    return any(e.share("waits", W5) >= 0.5 for e in gpu.engines if e.reading.requests_waiting is not None)
+
+
+def _work(
+    gpu: GpuWindow, min_power_share: float, min_memory_percent: float, min_active_ratio: float
+) -> tuple[Evidence, ...]:
+    """Signs of real work that 100 % utilization alone does not give; raises NotMeasured when none is read."""
+    reading, missing = gpu.reading, []
+    try:
+        power, limit = gpu.over("power_watts", W5).mean, gpu.now("power_limit_watts")
+        if power >= min_power_share * limit:
+            return (measured("power_watts", round(power), of=round(limit)),)
+    except NotMeasured as absent:
+        missing += absent.missing
+    if reading.memory_utilization_percent is None:
+        missing.append("memory_utilization_percent")
+    elif gpu.over("memory_utilization_percent", W5).mean >= min_memory_percent:
+        moved = gpu.over("memory_utilization_percent", W5).mean
+        return (measured("memory_utilization_percent", round(moved, 1)),)
+    for name in ("tensor_active_ratio", "dram_active_ratio"):
+        value = getattr(reading, name)
+        if value is not None and value >= min_active_ratio:
+            return (measured(name, value),)
+    if len(missing) > 1:
+        raise NotMeasured(*missing)
+    return ()

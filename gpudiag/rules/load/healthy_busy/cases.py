@@ -1,0 +1,75 @@
+"""Situations of healthy-busy and its look-alikes."""
+
+from typing import Any
+
+from gpudiag.rule import Case
+from gpudiag.rules.situations import GIB, Situation, pasted, vllm_busy, vllm_idle, vllm_processes
+from gpudiag.window import Window
+
+
+def _training(**gpu: Any) -> Window:
+    s = Situation()
+    s.gpu(0).shows(
+        **{"memory_used_bytes": 60 * GIB, "utilization_percent": 97.0, "power_watts": 610.0, **gpu}
+    )
+    s.runs({0: 60 * GIB}, name="python3", command="torchrun train.py")
+    return s.passes(minutes=6).window
+
+
+def _serving(utilization: float, **engine: Any) -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=75 * GIB, utilization_percent=utilization, power_watts=240.0)
+    vllm_processes(s)
+    s.serves("vllm", pid=4100, worker_pids=[4121], gpus=[0], requests_running=3.0, **engine)
+    return s.passes(minutes=6).window
+
+
+def _one_sample(**gpu: Any) -> Window:
+    return pasted(**{"utilization_percent": 99.0, "memory_used_bytes": 60 * GIB, **gpu})
+
+
+CASES = [
+    Case(
+        "a server under load makes tokens",
+        lambda: vllm_busy().window,
+        "fires",
+        severity="ok",
+        confidence="likely",
+    ),
+    Case(
+        "a server with little traffic",
+        lambda: _serving(35.0, rates={"generation_tokens_total": 200.0}),
+        "fires",
+        severity="ok",
+        variant="part-load",
+    ),
+    Case("training at high power", _training, "fires", severity="ok", variant="progress-unseen"),
+    Case(
+        "one pasted sample at high power",
+        lambda: _one_sample(power_watts=600.0),
+        "fires",
+        confidence="possible",
+        variant="progress-unseen",
+    ),
+    Case(
+        "some work of an unknown kind",
+        lambda: _training(utilization_percent=40.0),
+        "fires",
+        severity="info",
+        variant="some-work",
+    ),
+    Case("100 % at the power of rest", lambda: _training(power_watts=95.0), "clear"),
+    Case("one pasted sample: 100 % at little power", lambda: _one_sample(power_watts=90.0), "clear"),
+    Case("requests are in the engine and nothing is made", lambda: _serving(99.0), "clear"),
+    Case(
+        "requests wait although the GPU has room",
+        lambda: _serving(20.0, requests_waiting=9.0, rates={"generation_tokens_total": 50.0}),
+        "clear",
+    ),
+    Case("a server without requests", lambda: vllm_idle().window, "clear"),
+    Case(
+        "neither power nor memory traffic is shown",
+        lambda: _one_sample(power_watts=None, memory_utilization_percent=None),
+        "unjudged",
+    ),
+]

@@ -1,0 +1,50 @@
+"""Situations of low-util-under-load and its look-alikes."""
+
+from typing import Any
+
+from gpudiag.rule import Case
+from gpudiag.rules.situations import GIB, Situation, starved_server, starved_training, vllm_busy, vllm_idle
+from gpudiag.window import Window
+
+
+def _expected() -> Window:
+    s = Situation()
+    s.extra["labels"] = {"expected_busy": "true"}
+    s.gpu(0).shows(memory_used_bytes=30 * GIB)
+    s.runs({0: 30 * GIB}, name="python3", command="python3 job.py")
+    return s.passes(minutes=6).window
+
+
+def _asymmetric() -> Window:
+    s = Situation(gpus=2)
+    s.gpu(0).shows(memory_used_bytes=75 * GIB, utilization_percent=95.0)
+    s.gpu(1).shows(memory_used_bytes=75 * GIB, utilization_percent=10.0)
+    s.runs({0: 74 * GIB, 1: 74 * GIB}, pid=4121, name="VLLM::EngineCore", parent_name="vllm")
+    s.serves("vllm", pid=4100, worker_pids=[4121], gpus=[0, 1], requests_running=8.0)
+    return s.passes(minutes=6).window
+
+
+def _unread(**engine: Any) -> Window:
+    s = starved_server(minutes=0)
+    s.serves("vllm", metrics_ok=False, requests_running=None, requests_waiting=None, **engine)
+    return s.passes(minutes=6).window
+
+
+def _checkpoint() -> Window:
+    s = starved_training(minutes=0)
+    s.runs(pid=5400, write_bytes_per_second=900e6, read_bytes_per_second=1e6)
+    return s.passes(minutes=6).window
+
+
+CASES = [
+    Case("requests wait and the GPU idles", lambda: starved_server().window, "fires", severity="warning"),
+    Case("training that was busy before", lambda: starved_training().window, "fires", variant="training"),
+    Case("somebody declared that it should be busy", _expected, "fires", variant="declared"),
+    Case("nobody asks: idle, not slow", lambda: vllm_idle().window, "clear"),
+    Case("busy", lambda: vllm_busy().window, "clear"),
+    Case("another GPU of the engine does the work", _asymmetric, "clear", gpu=1),
+    Case("the job saves a checkpoint", _checkpoint, "clear"),
+    Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
+    Case("the engine cannot be read", _unread, "unjudged"),
+    Case("watched for a minute", lambda: starved_server(minutes=1).window, "unjudged"),
+]

@@ -1,0 +1,103 @@
+"""A worker of a serving engine outlived its server and keeps the GPU for nobody."""
+
+from collections.abc import Iterator
+
+from gpudiag.model import ProcessReading
+from gpudiag.rule import STUCK, Fires, inferred, measured, rule
+from gpudiag.rules.memory.holders import name, owner
+from gpudiag.window import ProcessWindow, Window
+
+ADOPTERS = frozenset(
+    [
+        "systemd",
+        "init",
+        "bash",
+        "sh",
+        "zsh",
+        "fish",
+        "dash",
+        "tini",
+        "dumb-init",
+        "docker-init",
+        "catatonit",
+        "containerd-shim",
+        "containerd-shim-runc-v2",
+        "conmon",
+        "tmux",
+        "screen",
+        "supervisord",
+        "sshd",
+    ]
+)
+"""Programs that take over children whose parent died, or that started the server; none is a server."""
+
+
+@rule(
+    severity="critical",
+    rank=STUCK,
+    explains=(
+        "kv-pool-reserved-idle",
+        "weights-loaded-idle",
+        "memory-held-idle",
+        "held-by-idle-process",
+        "engine-metrics-unreachable",
+        "oom-risk",
+        "tp-spin-without-requests",
+    ),
+)
+def orphaned_engine(node: Window, *, min_bytes: int = 256 << 20) -> Iterator[Fires]:
+    """A serving engine's worker lives on without its server."""
+    for process in node.processes.values():
+        if process.workload.kind != "engine" or process.workload.role != "worker":
+            continue
+        held = sum(use.memory_used_bytes or 0 for use in process.reading.gpus or ())
+        if process.reading.gpus and held < min_bytes and not node.pasted:
+            continue
+        dead = _server_dead(node, process)
+        if dead:
+            gpus = [use.gpu for use in process.reading.gpus or ()]
+            yield _fires(process, held, gpus[0] if gpus else None, dead)
+
+
+def _server_dead(node: Window, process: ProcessWindow) -> str | None:
+    """Why the server is taken for dead: `parent`, `both`, or None while it may live."""
+    reading = process.reading
+    engine = next(
+        (e for e in node.engines.values() if reading.pid in (e.reading.worker_pids or ())),
+        None,
+    )
+    if engine is not None and (engine.reading.health_ok or engine.reading.metrics_ok):
+        return None
+    orphan = _adopted(reading) or (engine is not None and engine.reading.parent_alive is False)
+    silent = engine is not None and engine.reading.health_ok is False and not engine.reading.port_open
+    if "ray::" in (reading.command or reading.name or ""):
+        # raylet outlives its driver, so a parent proves nothing: only a port that once answered does
+        return "both" if silent and engine is not None and engine.reading.ever_answered else None
+    if orphan:
+        return "both" if silent or process.reading.wait_channel else "parent"
+    return None
+
+
+def _adopted(reading: ProcessReading) -> bool:
+    """A worker's parent is its server; another adopter means that the server is gone."""
+    if reading.parent_name is not None:
+        return reading.parent_name.rsplit("/", 1)[-1] in ADOPTERS
+    return reading.parent_pid == 1
+
+
+def _fires(process: ProcessWindow, held: int, gpu: int | None, dead: str) -> Fires:
+    reading = process.reading
+    evidence = [
+        measured("parent", f"{reading.parent_name or '?'} ({reading.parent_pid})", source="/proc"),
+        inferred("server_alive", False, source="/proc" if dead == "parent" else "/proc, health"),
+    ]
+    if held:
+        evidence.insert(0, measured("process_memory_bytes", held))
+    return Fires(
+        tuple(evidence),
+        confidence="proven" if dead == "both" else "likely",
+        variant=None if held else "memory-unseen",
+        key=f"pid:{reading.pid}:{reading.started_at or 0:.0f}",
+        words={"process": name(process), "pid": str(reading.pid), "owner": owner(process)},
+        gpu=gpu,
+    )

@@ -63,6 +63,14 @@ class Delivery:
         # For response_url: only broken connections are tried again, as each url takes few messages.
         self.webhook_handlers: list[Any] = [ConnectionErrorRetryHandler(max_retry_count=1)]
 
+    def without_token(self) -> WebClient:
+        """A client for Bolt, which brings the token itself. Only Socket Mode opens through it."""
+        made = WebClient(
+            base_url=self.settings.slack_api_url, timeout=TIMEOUT_SECONDS, proxy=self.settings.proxy
+        )
+        made.proxy = self.settings.proxy
+        return made
+
     def call(self, method: str, **what: Any) -> Json:
         """One Web API method; its answer, or SlackRefused or SlackAway."""
         try:

@@ -87,12 +87,12 @@ class Desk:
         )
 
     def language(self, place: Place) -> str:
-        """The channel's setting, else the person's own language, else the workspace's, else English."""
+        """What was set for the channel, else for the workspace, else the person's own language."""
         return (
             self.state.language(place.team, place.channel)
-            or self.own_language(place)
             or self.state.language(place.team, "")
-            or "en"
+            or self.own_language(place)
+            or self.settings.lang
         )
 
     def own_language(self, place: Place) -> str | None:

@@ -38,7 +38,7 @@ class Program:
     desk: Desk
     slack: SlackBot
     watchman: Watchman
-    web: Flask
+    web: Flask | None
     socket: SocketMode | None
 
     def start(self) -> None:
@@ -73,8 +73,9 @@ def build(settings: Settings) -> Program:
     watchman = Watchman(settings, api, state, Delivery(settings, patient=False), worker_name())
     slack.told = watchman.wake
     desk.doctor = lambda lang: examine(settings, lang, api, delivery, state)
-    guard = Guard(settings.signing_secret, state)
-    web = application(slack.handle, guard)
+    web = (
+        application(slack.handle, Guard(settings.signing_secret, state)) if settings.signing_secret else None
+    )
     socket = SocketMode(slack) if settings.app_token else None
     return Program(settings, api, state, desk, slack, watchman, web, socket)
 
@@ -121,6 +122,7 @@ def listen(settings: Settings) -> None:
 def load(settings: Settings) -> Flask:
     """The worker's application; its parts stop when the worker does."""
     program = build(settings)
+    assert program.web is not None
     program.start()
     multiprocessing.util.Finalize(None, program.stop, exitpriority=10)
     return program.web

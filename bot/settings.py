@@ -1,4 +1,4 @@
-"""The bot's settings: Slack's own names for Slack's secrets, `GPUDIAG_…` for ours."""
+"""The bot's settings: the common ones of `gpudiag.settings`, and Slack's secrets by Slack's names."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from gpudiag.errors import GpudiagError
+from gpudiag.settings import BotSettings
 
 SLACK_API = "https://slack.com/api/"
 
@@ -33,6 +34,7 @@ class Settings:
     slack_api_url: str = SLACK_API
     host: str = "127.0.0.1"
     port: int = 3000
+    lang: str = "en"
     state_path: str = ""
     team: str = ""
     enterprise: str = ""
@@ -63,48 +65,66 @@ NAMES = {
     "bot_token": "SLACK_BOT_TOKEN",
     "signing_secret": "SLACK_SIGNING_SECRET",
     "app_token": "SLACK_APP_TOKEN",
-    "api_url": "GPUDIAG_API_URL",
     "api_token": "GPUDIAG_API_TOKEN",
-    "public_url": "GPUDIAG_PUBLIC_URL",
     "slack_api_url": "GPUDIAG_SLACK_API_URL",
-    "host": "GPUDIAG_HOST",
-    "port": "GPUDIAG_PORT",
     "state_path": "GPUDIAG_BOT_STATE",
     "team": "GPUDIAG_SLACK_TEAM",
     "enterprise": "GPUDIAG_SLACK_ENTERPRISE",
     "allowed_users": "GPUDIAG_SLACK_USERS",
     "allowed_channels": "GPUDIAG_SLACK_CHANNELS",
 }
+SHAPES = {
+    "bot_token": (r"xoxb-\S+", "a bot token, which begins with xoxb-"),
+    "app_token": (r"xapp-\S+", "an app-level token, which begins with xapp-"),
+    "slack_api_url": (r"https?://\S+", "an address such as https://slack.com/api/"),
+    "team": (r"T[A-Z0-9]+", "a workspace id, which begins with T"),
+    "enterprise": (r"E[A-Z0-9]+", "an organisation id, which begins with E"),
+}
 
 
-def from_environment(environment: Mapping[str, str] | None = None, **given: object) -> Settings:
-    """Settings of the environment; `given` (the command line) wins. SettingsWrong lists all mistakes."""
-    variables = os.environ if environment is None else environment
+def settings_of(
+    common: BotSettings, environ: Mapping[str, str] | None = None, state_path: str | None = None
+) -> Settings:
+    """The common settings with the secrets and lists of the environment. SettingsWrong lists all mistakes."""
+    variables = os.environ if environ is None else environ
     found = {name: variables[key].strip() for name, key in NAMES.items() if variables.get(key, "").strip()}
-    found.update({name: str(value) for name, value in given.items() if value is not None})
     mistakes = [
-        *shape(found, "bot_token", r"xoxb-\S+", "a bot token that begins with xoxb-"),
-        *shape(found, "app_token", r"xapp-\S+", "an app-level token that begins with xapp-"),
-        *shape(found, "port", r"\d{1,5}", "a port number"),
-        *shape(found, "api_url", r"https?://\S+", "an address such as http://127.0.0.1:8000"),
-        *shape(found, "slack_api_url", r"https?://\S+", "an address such as https://slack.com/api/"),
-        *shape(found, "public_url", r"https?://\S+", "an address such as https://gpudiag.example.com"),
+        f"{NAMES[name]} is not {wanted}"
+        for name, (pattern, wanted) in SHAPES.items()
+        if name in found and not re.fullmatch(pattern, found[name])
     ]
     if mistakes:
         raise SettingsWrong("bot settings: " + "; ".join(mistakes))
-    values: dict[str, object] = dict(found)
-    values["port"] = int(found.get("port", "3000"))
-    for name in ("allowed_users", "allowed_channels"):
-        values[name] = frozenset(re.findall(r"[A-Z0-9]+", found.get(name, "")))
-    values["slack_api_url"] = found.get("slack_api_url", SLACK_API).rstrip("/") + "/"
-    values["state_path"] = found.get("state_path") or str(default_state())
-    return Settings(**values)  # type: ignore[arg-type]
+    return Settings(
+        bot_token=found.get("bot_token", ""),
+        signing_secret=found.get("signing_secret", ""),
+        app_token=found.get("app_token", ""),
+        api_url=common.api_url,
+        api_token=found.get("api_token") or token_in(common.token_file),
+        public_url=common.public_url or "",
+        slack_api_url=found.get("slack_api_url", SLACK_API).rstrip("/") + "/",
+        host=common.host,
+        port=common.port,
+        lang=common.lang,
+        state_path=state_path or found.get("state_path") or str(default_state()),
+        team=found.get("team", ""),
+        enterprise=found.get("enterprise", ""),
+        allowed_users=ids(found.get("allowed_users", "")),
+        allowed_channels=ids(found.get("allowed_channels", "")),
+    )
 
 
-def shape(found: dict[str, str], name: str, pattern: str, wanted: str) -> list[str]:
-    if name in found and not re.fullmatch(pattern, found[name]):
-        return [f"{NAMES[name]} is not {wanted}"]
-    return []
+def ids(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[A-Z0-9]+", text))
+
+
+def token_in(path: str | None) -> str:
+    if not path:
+        return ""
+    try:
+        return Path(path).expanduser().read_text().strip()
+    except OSError as error:
+        raise SettingsWrong(f"bot settings: token file {path} cannot be read: {error.strerror}") from None
 
 
 def default_state() -> Path:

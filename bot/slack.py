@@ -64,8 +64,8 @@ class SlackBot:
         app = App(
             name="gpudiag",
             signing_secret=self.settings.signing_secret or "socket mode",
-            client=self.delivery.client,
-            authorize=self.authorize,
+            client=self.delivery.without_token(),
+            authorize=lambda enterprise_id, team_id: self.authorize(enterprise_id, team_id),
             before_authorize=self.only_our_workspace,
             process_before_response=True,
             request_verification_enabled=bool(self.settings.signing_secret),

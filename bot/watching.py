@@ -49,29 +49,36 @@ class Change:
     by: str = ""
     why: str = ""
     simulated: bool = False
+    quiet: str = ""  # muted or maintenance: people asked not to be told
+
+
+ENDS = ("resolved", "gone", "acknowledged")
 
 
 def change_of(item: Json, now: float) -> Change:
-    """A change as the API lists it."""
-    finding = item.get("finding") if isinstance(item.get("finding"), dict) else item
-    assert isinstance(finding, dict)
-    ack = item.get("acknowledged") or finding.get("acknowledged") or {}
-    when = moment(item.get("at") or finding.get("since"))
+    """A line of `GET /v1/findings`: what happened, on which node, and the finding in words."""
+    finding = item["finding"]
+    when = moment(item.get("at"))
+    what = str(item.get("what"))
+    state = what if what in ENDS else str(finding.get("state") or "open")
+    state = "open" if what == "opened" else state
+    deeds = [deed for deed in finding.get("decisions") or [] if deed.get("what") == "ack"]
     return Change(
         at=when.timestamp() if when else now,
-        node=str(item.get("node") or finding.get("node")),
+        node=str(item["node"]),
         rule=str(finding["rule"]),
-        state=str(item.get("state") or finding.get("state") or "open"),
+        state=state,
         finding=str(finding.get("id") or ""),
-        gpu=item.get("gpu", finding.get("gpu")),
+        gpu=finding.get("gpu"),
         severity=str(finding.get("severity") or "warning"),
         confidence=str(finding.get("confidence") or ""),
         said={"en": words_of(finding)},
         runbook_url=str(finding.get("runbook_url") or ""),
         explains=tuple(finding.get("explains") or ()),
-        by=str(item.get("by") or ack.get("by") or ""),
-        why=str(item.get("why") or ack.get("why") or ""),
-        simulated=item.get("source") == "simulated",
+        by=str(item.get("by") or (deeds[-1].get("who") if deeds else "") or ""),
+        why=str(item.get("why") or (deeds[-1].get("why") if deeds else "") or ""),
+        simulated=any(entry.get("kind") == "simulated" for entry in finding.get("evidence") or []),
+        quiet=str(item.get("quiet") or ""),
     )
 
 
@@ -168,10 +175,13 @@ class Card:
     def fingerprint(self, blind_since: float | None) -> str:
         """Changes exactly when the message should."""
         told = [
-            (m.node, m.rule, m.state, m.headline(self.lang), m.severity, m.acknowledged_by, m.silent_since is not None,
-             len(m.opened_times), sorted({str(gpu) for gpu in m.gpus.values()}), m.explains)
+            (
+                *(m.node, m.rule, m.state, m.headline(self.lang), m.severity, m.acknowledged_by),
+                *(m.silent_since is not None, len(m.opened_times), m.explains),
+                sorted({str(gpu) for gpu in m.gpus.values()}),
+            )
             for m in self.members
-        ]  # fmt: skip
+        ]
         return repr((self.kind, blind_since is not None, told))
 
 
@@ -219,7 +229,7 @@ class Watching:
                     member.take(change)
                     touched.append(card)
         reached = {(card.team, card.channel) for card in touched if self.has(card, change)}
-        if change.state == "open" and change.severity in LOUD:
+        if change.state == "open" and change.severity in LOUD and not change.quiet:
             for watch in self.state.watches():
                 if covers(watch, change) and (watch.team, watch.channel) not in reached:
                     reached.add((watch.team, watch.channel))

@@ -145,8 +145,9 @@ def facts_of(
         known = age is not None
         facts.append(asking.say("age", age=span(age, asking.lang)) if known else asking.say("age.unknown"))
     facts.append(asking.say("rule", rule=code(verdict["rule"])) if verdict.get("rule") else "")
-    if main and main.get("confidence") and not stale:
-        facts.append(asking.say("confidence", confidence=word(asking, main["confidence"])))
+    confidence = verdict.get("confidence") or (main or {}).get("confidence")
+    if confidence and not stale:
+        facts.append(asking.say("confidence", confidence=word(asking, confidence)))
     if main and main.get("state") == "acknowledged":
         facts.append(asking.say("acked"))
     if found.get("source") == "simulated":

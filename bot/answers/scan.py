@@ -88,7 +88,7 @@ def belongs(process: Json, target: Target) -> bool:
     if target.kind == "pid":
         return str(process.get("pid")) == target.name
     owner = process.get("owner")
-    named = [owner, process.get("pod"), process.get("job"), process.get("container")]
+    named = [owner, process.get("pod"), process.get("slurm_job"), process.get("container")]
     if isinstance(owner, dict):
         named = [*owner.values(), *named[1:]]
     wanted = target.name.lower()

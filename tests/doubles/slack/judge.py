@@ -1,6 +1,6 @@
 """Would Slack accept these blocks? Judged by Slack's own published types, limits included, in Slack's words.
 
-`published/blocks.schema.json` is made from npm @slack/types; the few rules that stand only in prose are below:
+`published/blocks.schema.json` is made from npm @slack/types; rules that stand only in prose are below:
 https://docs.slack.dev/reference/block-kit/blocks and chat.postMessage's error list.
 """
 

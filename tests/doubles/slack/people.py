@@ -2,6 +2,7 @@
 
 Slack signs what it sends over HTTP with the SDK's own signer, so that the bot's verification is the real one.
 """
+# ruff: noqa: E501  (payloads as they stand on the wire)
 
 from __future__ import annotations
 
@@ -120,7 +121,9 @@ class Person:
         return self.shown(reply, form["response_url"])
 
     def shown(self, reply: Reply, response_url: str) -> Reply:
-        """An acknowledgement with text or blocks is a message."""
+        """An acknowledgement with text or blocks is a message; a bare text is one too."""
+        if reply.status == 200 and isinstance(reply.body, str) and reply.body:
+            reply.body = {"text": reply.body}
         if (
             reply.status == 200
             and isinstance(reply.body, dict)

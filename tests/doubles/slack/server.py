@@ -1,4 +1,4 @@
-"""Slack's servers: the Web API, response_urls, file uploads and Socket Mode, with their states and refusals."""
+"""Slack's servers: Web API, response_urls, uploads and Socket Mode, with their states and refusals."""
 
 from __future__ import annotations
 
@@ -198,8 +198,10 @@ class SlackDouble:
         return 200, answer, {"X-OAuth-Scopes": self.scopes}
 
     def auth_test(self, what: Json) -> Json:
-        return {"ok": True, "url": "https://example.slack.com/", "team": "Example", "team_id": TEAM,
-                "user": "gpudiag", "user_id": BOT_USER, "bot_id": BOT_ID, "is_enterprise_install": False}  # fmt: skip
+        return {
+            "ok": True, "url": "https://example.slack.com/", "team": "Example", "team_id": TEAM,
+            "user": "gpudiag", "user_id": BOT_USER, "bot_id": BOT_ID, "is_enterprise_install": False,
+        }  # fmt: skip
 
     def refused(self, what: Json) -> Json | None:
         """Why a message cannot be taken, as chat.postMessage says it."""
@@ -360,7 +362,8 @@ class SlackDouble:
             return 200, "ok"
         message = Message(
             reply.channel, self.ts(), str(what.get("text") or ""), what.get("blocks") or [],
-            old.thread_ts if old else None, None if everybody else reply.user, response_type="in_channel" if everybody else "ephemeral",
+            old.thread_ts if old else None, None if everybody else reply.user,
+            response_type="in_channel" if everybody else "ephemeral",
         )  # fmt: skip
         self.messages.append(message)
         return 200, "ok"

@@ -18,6 +18,7 @@ from typing import Any
 
 TYPES = "@slack/types@3.2.0"
 GENERATOR = "ts-json-schema-generator@2.4.0"
+OPTIONS = ("--no-type-check", "-o", "all.json")
 ROOTS = ("KnownBlock", "HomeView", "ModalView")
 HERE = Path(__file__).parent
 
@@ -48,8 +49,7 @@ def slack_types_as_schema() -> dict[str, Any]:
             "export type Home = HomeView;\nexport type Modal = ModalView;\n"
         )
         subprocess.run(
-            ["npx", "ts-json-schema-generator", "--path", "all.ts", "--type", "*"]
-            + ["--no-type-check", "-o", "all.json"],
+            ["npx", "ts-json-schema-generator", "--path", "all.ts", "--type", "*", *OPTIONS],
             **run,  # type: ignore[call-overload]
         )
         licence = Path(folder, "node_modules/@slack/types/LICENSE").read_text()

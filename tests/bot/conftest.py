@@ -1,0 +1,106 @@
+"""A running bot between a stand-in for Slack and an API that answers what a test tells it to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from bot.program import Program, build
+from bot.settings import Settings
+from tests.bot.recorded import RecordedApi
+from tests.doubles.slack.people import SECRET, ByHttp, BySocket, Person
+from tests.doubles.slack.server import SlackDouble
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """slack_sdk would send loopback calls to a proxy of the environment."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def slack() -> Iterator[SlackDouble]:
+    with SlackDouble() as double:
+        yield double
+
+
+@pytest.fixture
+def api() -> Iterator[RecordedApi]:
+    with RecordedApi() as recorded:
+        yield recorded
+
+
+@pytest.fixture
+def settings(slack: SlackDouble, api: RecordedApi, tmp_path: Path) -> Settings:
+    return Settings(
+        bot_token="xoxb-test",
+        signing_secret=SECRET,
+        api_url=api.url,
+        public_url="https://gpudiag.example.com",
+        slack_api_url=slack.api_url,
+        state_path=str(tmp_path / "bot.sqlite3"),
+        answer_seconds=2.0,
+        api_seconds=3.0,
+    )
+
+
+class Running:
+    """A started bot with its web server on a free port."""
+
+    def __init__(self, settings: Settings):
+        self.program: Program = build(settings)
+        web = self.program.web or Flask("socket mode serves no address")
+        self.server = make_server("127.0.0.1", 0, web, threaded=True, request_handler=Quiet)
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Running:
+        self.program.start()
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+        self.program.stop()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}/slack/events"
+
+
+class Quiet(WSGIRequestHandler):
+    def log(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def bot(settings: Settings) -> Iterator[Running]:
+    with Running(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def person(bot: Running, slack: SlackDouble) -> Person:
+    """Somebody who talks to the bot over HTTP."""
+    return Person(slack, ByHttp(bot.url))
+
+
+@pytest.fixture(params=["http", "socket"])
+def anyone(request: pytest.FixtureRequest, settings: Settings, slack: SlackDouble) -> Iterator[Person]:
+    """The same person over each transport in turn."""
+    if request.param == "socket":
+        settings = replace(settings, app_token="xapp-test", signing_secret="")
+    with Running(settings) as running:
+        if request.param == "http":
+            yield Person(slack, ByHttp(running.url))
+        else:
+            slack.wait(lambda: slack.sockets)
+            yield Person(slack, BySocket(slack))

@@ -255,7 +255,9 @@ def memory_bar_svg(
             drawing.rule(at, top, at, top + thick, "grid", 1)
         at += long
     if over and total:
-        drawing.box(edge, top, width - edge, thick, "over", words["over"].format(size=units.size(over)))
+        drawing.box(
+            edge, top + 5, width - edge, thick - 10, "over", words["over"].format(size=units.size(over))
+        )
         drawing.rule(edge, 0, edge, top + thick + 4, "ink", 2)
         drawing.text(0, 12, words["card"].format(total=units.size(total)), size=11)
         amount = words["over"].format(size=units.size(over))

@@ -5,8 +5,7 @@ No build step, no request to anywhere else, readable without JavaScript. Imports
 the bot. To add a page: a function in views.py and a template.
 """
 
-from api.web.views import pages
-
 from api.web.asked import Answers, Chat
+from api.web.views import pages
 
 __all__ = ["Answers", "Chat", "pages"]

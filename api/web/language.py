@@ -1,4 +1,4 @@
-"""Which language a reader gets: what the link says, else what they chose before, else what their browser asks."""
+"""Which language a reader gets: what the link says, else what they chose before, else their browser's."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from markupsafe import Markup
@@ -10,40 +11,50 @@ from markupsafe import Markup
 from gpudiag.charts import Series, memory_bar_svg, timeline_svg
 from gpudiag.words import Language
 
+WIDTH = 380  # drawn for a phone; larger screens scale it up a little
 NAMES = {
     "en": ("GPU utilization", "memory used", "GPU {index}: utilization and memory, as a share of the whole"),
     "ko": ("GPU 사용률", "메모리 사용", "GPU {index}: 사용률과 메모리의 비율"),
 }
 
 
-def bar(ledger: Mapping[str, Any] | None, language: Language, width: float = 440) -> Markup:
+def bar(ledger: Mapping[str, Any] | None, language: Language) -> Markup:
     """The memory bar of one GPU, or nothing where its memory is not known."""
     if not ledger or not ledger.get("total_bytes"):
         return Markup("")
-    return Markup(memory_bar_svg(ledger, language=language, width=width))
+    return Markup(memory_bar_svg(ledger, language=language, width=WIDTH))
 
 
 def timeline(
     gpu: Mapping[str, Any], history: Mapping[str, Any] | None, language: Language, seconds: float
 ) -> Markup:
     """Utilization and memory of one GPU over the last `seconds`, or nothing where nothing was kept."""
-    series = next(
-        (one["series"] for one in (history or {}).get("gpus", ()) if one["index"] == gpu["index"]), {}
+    kept: Mapping[str, Any] = next(
+        (one for one in (history or {}).get("gpus", ()) if one["index"] == gpu["index"]), {}
     )
-    utilization: Sequence[Any] = series.get("utilization_percent") or ()
-    memory: Sequence[Any] = series.get("memory_used_bytes") or ()
-    total = gpu["readings"].get("memory_total_bytes")
-    if not utilization and not memory:
+    series = kept.get("series", {})
+    utilization = series.get("utilization_percent") or []
+    memory = series.get("memory_used_bytes") or []
+    total = gpu["readings"].get("memory_total_bytes") or kept.get("memory_total_bytes")
+    if history is None or not (utilization or memory):
         return Markup("")
     used = [(at, None if value is None or not total else 100 * value / total) for at, value in memory]
-    ends = [points[-1][0] for points in (utilization, memory) if points]
+    end = _end(history, [points[-1][0] for points in (utilization, memory) if points])
     first, second, title = NAMES[language]
     return Markup(
         timeline_svg(
             [Series(first, [(at, value) for at, value in utilization]), Series(second, used, "area")],
-            start=max(ends) - seconds,
-            end=max(ends),
+            start=end - seconds,
+            end=end,
             title=title.format(index=gpu["index"]),
             language=language,
+            width=WIDTH,
+            height=140,
         )
     )
+
+
+def _end(history: Mapping[str, Any], last: list[float]) -> float:
+    """Where the picture ends: a GPU that is gone stops before it."""
+    told = history.get("to")
+    return datetime.fromisoformat(told).timestamp() if told else max(last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
@@ -14,14 +15,33 @@ from gpudiag.examine import default_rules
 from gpudiag.explain import ledger_json
 from gpudiag.kv import Question, calculate
 from gpudiag.model import LedgerPart, MemoryLedger
-from gpudiag.simulator.playground import SHOWN_SECONDS, WORKERS, Play, PlayedMachine, Scene, scene_of, verdict_of
+from gpudiag.simulator.playground import (
+    SHOWN_SECONDS,
+    WORKERS,
+    Play,
+    PlayedMachine,
+    Scene,
+    scene_of,
+    verdict_of,
+)
 from gpudiag.words import Language
 
-FIELDS = ("model", "tokens", "requests", "gpu", "engine", "gpu_memory_utilization", "kv_dtype", "weights_dtype", "tp")
+FIELDS = (
+    "model",
+    "tokens",
+    "requests",
+    "gpu",
+    "engine",
+    "gpu_memory_utilization",
+    "kv_dtype",
+    "weights_dtype",
+    "tp",
+)
 SHOWN = (  # numbers of the answer that the page lists, in order; a dot leads into the budget
-    "bytes_per_token", "fixed_bytes_per_request", "bytes_per_request", "total_bytes", "bytes_per_token_if_mha",
-    "weights_bytes", "budget.total_bytes", "budget.requested_bytes", "budget.activation_bytes",
-    "budget.non_torch_bytes", "budget.cuda_graph_bytes", "budget.pool_bytes", "budget.pool_blocks",
+    "bytes_per_token", "fixed_bytes_per_request", "bytes_per_request", "total_bytes",
+    "bytes_per_token_if_mha", "weights_bytes", "budget.total_bytes", "budget.requested_bytes",
+    "budget.activation_bytes", "budget.non_torch_bytes", "budget.cuda_graph_bytes", "budget.pool_bytes",
+    "budget.pool_blocks",
     "budget.pool_tokens", "budget.max_concurrency", "largest_batch", "longest_context",
 )  # fmt: skip
 SUGGESTED_MODELS = (
@@ -140,7 +160,8 @@ def plan_of(answer: dict[str, Any]) -> MemoryLedger:
 def _plan_bar(answer: dict[str, Any] | None, lang: Language) -> Markup:
     if answer is None or answer["budget"]["total_bytes"] is None:
         return Markup("")
-    return Markup(memory_bar_svg(ledger_json(plan_of(answer)) or {}, language=lang, width=640))
+    plan = ledger_json(plan_of(answer)) or {}
+    return Markup(_both(lambda width: memory_bar_svg(plan, language=lang, width=width)))
 
 
 def _numbers(answer: dict[str, Any]) -> list[tuple[str, Any, str | None]]:
@@ -166,8 +187,8 @@ def drawn(scene: Scene, lang: Language) -> dict[str, Any]:
     return {
         "state": play.as_query(),
         "link": url_for("web.simulator", **play.as_query(), _external=False),
-        "bar": memory_bar_svg(ledger, language=lang, width=720),
-        "timeline": _minute(shown, lang),
+        "bar": _both(lambda width: memory_bar_svg(ledger, language=lang, width=width)),
+        "timeline": _both(lambda width: _minute(shown, lang, width)),
         "samples": shown,
         "utilization_percent": scene.utilization_percent,
         "memory_used_bytes": scene.ledger.used_bytes,
@@ -183,6 +204,7 @@ def drawn(scene: Scene, lang: Language) -> dict[str, Any]:
         "ledger": ledger,
         "assumptions": scene.answer["assumptions"],
         "verdict": verdict,
+        "parts": render_template("web/scene_parts.html", scene=scene, ledger=ledger),
         "page": render_template("web/scene.html", scene=scene, ledger=ledger, verdict=verdict),
     }
 
@@ -190,7 +212,12 @@ def drawn(scene: Scene, lang: Language) -> dict[str, Any]:
 NAMES = {"en": ("GPU utilization (example)", "memory used"), "ko": ("GPU 사용률 (예시)", "메모리 사용")}
 
 
-def _minute(shown: list[tuple[float, float]], lang: Language) -> str:
+def _both(draw: Callable[[float], str]) -> str:
+    """A picture for wide screens and one for phones; the style sheet shows one of them."""
+    return f'<div class="on-wide">{draw(720)}</div><div class="on-phone">{draw(360)}</div>'
+
+
+def _minute(shown: list[tuple[float, float]], lang: Language, width: float) -> str:
     utilization, memory = NAMES[lang]
     return timeline_svg(
         [
@@ -201,6 +228,6 @@ def _minute(shown: list[tuple[float, float]], lang: Language) -> str:
         end=float(SHOWN_SECONDS - 1),
         title=f"{utilization}, {memory}",
         language=lang,
-        width=720,
-        height=190,
+        width=width,
+        height=150,
     )

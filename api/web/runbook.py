@@ -1,4 +1,4 @@
-"""A rule's page with the numbers of its worked examples: the first case in which it fires, of each variant."""
+"""A rule's page with the numbers of worked examples: the first case in which it fires, of each variant."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gpudiag.examine import Ruleset, examine
 from gpudiag.explain import explain
 from gpudiag.rule import Case, Rule
 from gpudiag.words import Language
-from gpudiag.words.pages import page_of
+from gpudiag.words.pages import Page, fill, flowing, page_of
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One wording of a rule: its finding in the worked example `title`, or its bare page where there is none."""
+    """One wording of a rule: its finding in the worked example `title`."""
 
     variant: str | None
-    title: str | None
+    title: str
     finding: dict[str, Any]
 
 
@@ -31,6 +31,7 @@ class Runbook:
     headline: str
     forms: list[Form]
     sources: tuple[str, ...]
+    page: dict[str, Any]  # the words without numbers, for a rule that no single node's case shows
     lookalikes: list[str] = field(default_factory=list)
 
 
@@ -40,7 +41,14 @@ def runbook_of(rule: Rule, rules: Ruleset, language: Language) -> Runbook:
     cases = _cases(rule)
     forms = [_form(rule.id, rule.module, variant, language) for variant in page.headlines]
     lookalikes = [case.title for case in cases if case.expect == "clear"]
-    return Runbook(rule, page.headline(None), [form for form in forms if form], page.sources, lookalikes)
+    return Runbook(
+        rule,
+        _bare(page.headline(None)),
+        [form for form in forms if form],
+        page.sources,
+        _said(page),
+        lookalikes,
+    )
 
 
 def _cases(rule: Rule) -> list[Case]:
@@ -66,3 +74,19 @@ def _fired(rule_id: str, case: Case, language: Language) -> dict[str, Any] | Non
     diagnosis = explain(examine(window, now=case.now), language)
     found = [*diagnosis.findings, *(f for gpu in diagnosis.gpus for f in gpu["findings"])]
     return next((finding for finding in found if finding["rule"] == rule_id), None)
+
+
+def _bare(template: str) -> str:
+    """A text of the page with an ellipsis for each of its values."""
+    return flowing(fill(template, lambda name, part: "…"))
+
+
+def _said(page: Page) -> dict[str, Any]:
+    return {
+        "evidence": [],
+        **{name: _bare(page.section(name, None)) for name in ("seen", "means", "does_not_mean")},
+        "next_steps": [
+            {"text": _bare(step.text), "command": _bare(step.command) if step.command else None}
+            for step in page.steps(None)
+        ],
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -76,7 +77,7 @@ def share(part: float | None, total: float | None) -> str:
     return "–" if part is None or not total else units.percent(100 * part / total)
 
 
-FILTERS = {
+FILTERS: dict[str, Callable[..., Any]] = {
     "coded": coded,
     "linked": linked,
     "size": size,

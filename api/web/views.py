@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -37,9 +37,11 @@ class NoSuchPage(GpudiagError):
 
 def pages(answers: Answers, *, simulated: bool = False, chat: Chat | None = None) -> Blueprint:
     """The web pages over `answers`. `chat` adds the chat page; `simulated` says so on every page."""
-    web = Blueprint("web", __name__, template_folder="templates", static_folder="static", static_url_path="/assets")
+    web = Blueprint(
+        "web", __name__, template_folder="templates", static_folder="static", static_url_path="/assets"
+    )
     for name, function in show.FILTERS.items():
-        web.add_app_template_filter(function, f"gd_{name}")
+        web.app_template_filter(f"gd_{name}")(function)
     web.before_request(_guard(answers))
     web.after_request(_careful)
     web.context_processor(lambda: _everywhere(simulated, chat is not None))
@@ -112,7 +114,9 @@ def _add_fleet(web: Blueprint, answers: Answers) -> None:
         for node in nodes:
             severity = node["verdict"]["severity"]
             counts[severity] = counts.get(severity, 0) + 1
-        return render_template("web/fleet.html", nodes=nodes, counts=counts, address=request.host_url.rstrip("/"))
+        return render_template(
+            "web/fleet.html", nodes=nodes, counts=counts, address=request.host_url.rstrip("/")
+        )
 
     @web.get("/nodes/<node>")
     def node(node: str) -> str:
@@ -141,7 +145,7 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
         "web/node.html",
         d=diagnosis,
         head=head,
-        also=[finding for finding in everything if finding is not head],
+        also=together(finding for finding in everything if finding is not head),
         unjudged=_grouped(diagnosis),
         drawn={
             gpu["index"]: {
@@ -159,6 +163,17 @@ def headline_finding(findings: list[dict[str, Any]], verdict: dict[str, Any]) ->
     """The finding that the verdict names."""
     same = [finding for finding in findings if finding["rule"] == verdict["rule"]]
     return next((finding for finding in same if finding["gpu"] == verdict["gpu"]), same[0] if same else None)
+
+
+def together(findings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Findings of one rule on several GPUs told once, as the first of them with all their `gpus`."""
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for finding in findings:
+        key = (finding["rule"], finding["severity"], finding["gpu"] is None)
+        group = groups.setdefault(key, {**finding, "gpus": []})
+        if finding["gpu"] is not None and finding["gpu"] not in group["gpus"]:
+            group["gpus"].append(finding["gpu"])
+    return list(groups.values())
 
 
 def _grouped(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:

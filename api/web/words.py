@@ -26,7 +26,9 @@ EN: dict[str, str] = {
     "none": "No node has reported yet.",
     "none_hint": "Start an agent on a GPU host: gpudiag agent --api {address}",
     "paste_title": "Explain pasted output",
-    "paste_lead": "Output of nvidia-smi (table, -q, -q -x, CSV, pmon, dmon) or kernel log lines. Nothing is stored.",
+    "paste_lead": (
+        "Output of nvidia-smi (table, -q, -q -x, CSV, pmon, dmon) or kernel log lines. Nothing is stored."
+    ),
     "paste_label": "Tool output",
     "paste_button": "Explain",
     "pasted_node": "Pasted output",
@@ -71,6 +73,7 @@ EN: dict[str, str] = {
     "filled": "{size} filled",
     "driver_reserved": "driver reserve",
     "over": "does not fit: {size} over",
+    "over_budget": "does not fit: {size} more than the share {share} of the card leaves",
     "expected": "calculated: {size}",
     "disagreement": "Calculated and measured differ by {share}.",
     "of": "{part} of {total}",
@@ -93,7 +96,9 @@ EN: dict[str, str] = {
     "says": "says",
     # login
     "log_in": "Log in",
-    "log_in_lead": "This server asks for a token. An administrator makes one with: gpudiag token create --role reader",
+    "log_in_lead": (
+        "This server asks for a token. An administrator makes one with: gpudiag token create --role reader"
+    ),
     "token": "Token",
     "bad_token": "That token is not known here. Tokens are copied whole, without spaces.",
     # errors
@@ -101,7 +106,9 @@ EN: dict[str, str] = {
     "nearest": "Did you mean",
     "back": "Back to the fleet",
     # calculator
-    "kv_lead": "How much GPU memory requests take, for any architecture, and what an engine really reserves.",
+    "kv_lead": (
+        "How much GPU memory requests take, for any architecture, and what an engine really reserves."
+    ),
     "model": "Model",
     "model_hint": "a catalogue name or a Hugging Face id",
     "tokens": "Tokens per request",
@@ -125,7 +132,10 @@ EN: dict[str, str] = {
     "per_gpu": "per GPU",
     "to_simulator": "See it in the simulator",
     # simulator
-    "sim_lead": "Held is not computing: load a model, reserve its pool, send requests, and watch memory and utilization part ways.",
+    "sim_lead": (
+        "Held is not computing: load a model, reserve its pool, send requests, and watch memory "
+        "and utilization part ways."
+    ),
     "load": "Load the model",
     "unload": "Unload the model",
     "reserve_on": "Reserve the pool",
@@ -137,10 +147,17 @@ EN: dict[str, str] = {
     "leave_full": "Leave full screen",
     "would_say": "What gpudiag would say",
     "would_say_lead": "From the real rules on a simulated snapshot.",
-    "would_not_start": "This set-up would not start, or would run out of memory; gpudiag then sees a card without it:",
+    "would_not_start": (
+        "This set-up would not start, or would run out of memory; gpudiag then sees a card without it:"
+    ),
     "honest": "What is calculated and what is simulated",
-    "calculated_is": "Calculated: weights, KV cache per token and per request, the pool, and whether it fits.",
-    "simulated_is": "Simulated: the utilization. 92 % under load is only an example; loading a model may really make it rise for a moment, and a plain copy need not.",
+    "calculated_is": (
+        "Calculated: weights, KV cache per token and per request, the pool, and whether it fits."
+    ),
+    "simulated_is": (
+        "Simulated: the utilization. 92 % under load is only an example; loading a model may "
+        "really make it rise for a moment, and a plain copy need not."
+    ),
     "setup": "Set-up",
     "state": "State",
     "loaded": "model loaded",
@@ -179,7 +196,9 @@ KO: dict[str, str] = {
     "none": "아직 보고한 노드가 없습니다.",
     "none_hint": "GPU 호스트에서 에이전트를 시작하십시오: gpudiag agent --api {address}",
     "paste_title": "붙여 넣은 출력 설명",
-    "paste_lead": "nvidia-smi 출력(표, -q, -q -x, CSV, pmon, dmon)이나 커널 로그를 붙여 넣으십시오. 저장하지 않습니다.",
+    "paste_lead": (
+        "nvidia-smi 출력(표, -q, -q -x, CSV, pmon, dmon)이나 커널 로그를 붙여 넣으십시오. 저장하지 않습니다."
+    ),
     "paste_label": "도구 출력",
     "paste_button": "설명 보기",
     "pasted_node": "붙여 넣은 출력",
@@ -223,6 +242,7 @@ KO: dict[str, str] = {
     "filled": "{size} 사용 중",
     "driver_reserved": "드라이버 예약",
     "over": "맞지 않음: {size} 초과",
+    "over_budget": "맞지 않음: 카드의 {share} 비율이 남기는 것보다 {size} 더 필요합니다",
     "expected": "계산값: {size}",
     "disagreement": "계산값과 측정값의 차이: {share}.",
     "of": "{total} 중 {part}",
@@ -249,7 +269,9 @@ KO: dict[str, str] = {
     "sorry": "처리하지 못했습니다",
     "nearest": "비슷한 이름",
     "back": "전체 노드로 돌아가기",
-    "kv_lead": "요청이 GPU 메모리를 얼마나 쓰는지, 엔진이 실제로 얼마를 예약하는지 모델 구조에 맞게 계산합니다.",
+    "kv_lead": (
+        "요청이 GPU 메모리를 얼마나 쓰는지, 엔진이 실제로 얼마를 예약하는지 모델 구조에 맞게 계산합니다."
+    ),
     "model": "모델",
     "model_hint": "카탈로그 이름 또는 Hugging Face ID",
     "tokens": "요청당 토큰",
@@ -272,7 +294,10 @@ KO: dict[str, str] = {
     "assumptions": "가정",
     "per_gpu": "GPU당",
     "to_simulator": "시뮬레이터에서 보기",
-    "sim_lead": "메모리를 잡고 있는 것과 계산하는 것은 다릅니다. 모델을 올리고, 풀을 예약하고, 요청을 보내면서 메모리와 사용률이 따로 움직이는 것을 보십시오.",
+    "sim_lead": (
+        "메모리를 잡고 있는 것과 계산하는 것은 다릅니다. 모델을 올리고, 풀을 예약하고, 요청을 "
+        "보내면서 메모리와 사용률이 따로 움직이는 것을 보십시오."
+    ),
     "load": "모델 올리기",
     "unload": "모델 내리기",
     "reserve_on": "풀 예약 켜기",
@@ -284,10 +309,15 @@ KO: dict[str, str] = {
     "leave_full": "전체 화면 나가기",
     "would_say": "gpudiag의 설명",
     "would_say_lead": "시뮬레이션한 스냅숏을 실제 규칙으로 판정한 결과입니다.",
-    "would_not_start": "이 구성은 시작되지 않거나 메모리가 부족해집니다. 그때 gpudiag에는 이 구성이 없는 카드가 보입니다:",
+    "would_not_start": (
+        "이 구성은 시작되지 않거나 메모리가 부족해집니다. 그때 gpudiag에는 이 구성이 없는 카드가 보입니다:"
+    ),
     "honest": "계산한 것과 시뮬레이션한 것",
     "calculated_is": "계산: 가중치, 토큰당·요청당 KV 캐시, 풀의 크기, 들어가는지 여부.",
-    "simulated_is": "시뮬레이션: 사용률. 부하 중 92 %는 예시일 뿐입니다. 실제로는 모델을 올릴 때 사용률이 잠시 오를 수 있고, 단순 복사라면 오르지 않을 수도 있습니다.",
+    "simulated_is": (
+        "시뮬레이션: 사용률. 부하 중 92 %는 예시일 뿐입니다. 실제로는 모델을 올릴 때 사용률이 "
+        "잠시 오를 수 있고, 단순 복사라면 오르지 않을 수도 있습니다."
+    ),
     "setup": "구성",
     "state": "상태",
     "loaded": "모델이 올라가 있음",

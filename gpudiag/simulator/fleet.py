@@ -19,7 +19,7 @@ from gpudiag.model import (
     ThreadReading,
 )
 from gpudiag.simulator import programs
-from gpudiag.simulator.cards import A100, GIB, H100, L40S, MIB
+from gpudiag.simulator.cards import A100, GIB, H100, L40S
 from gpudiag.simulator.machine import Machine, Pulse
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
@@ -48,7 +48,7 @@ class BusyServer(Machine):
         load = wave(at, 240, 84, 96)
         return Pulse(
             utilization_percent=load + self.noise(at, f"u{gpu}", 3),
-            memory_used_bytes=self.held + 700 * MIB,
+            memory_used_bytes=self.held,
             memory_utilization_percent=0.62 * load,
             pcie_rx=2.1e8 + self.noise(at, f"rx{gpu}", 3e7),
             pcie_tx=1.6e8 + self.noise(at, f"tx{gpu}", 3e7),
@@ -105,7 +105,7 @@ class HeldUpByOneThread(Machine):
     def pulse(self, gpu: int, at: int) -> Pulse:
         return Pulse(
             utilization_percent=19 + self.noise(at, "u", 7),
-            memory_used_bytes=self.held + 400 * MIB,
+            memory_used_bytes=self.held,
             memory_utilization_percent=11,
             pcie_rx=4e6,
             pcie_tx=3e6,
@@ -159,7 +159,7 @@ class ReservedPool(Machine):
         return self.minute(at) < self.quiet_from
 
     def pulse(self, gpu: int, at: int) -> Pulse:
-        memory = self.held + 900 * MIB
+        memory = self.held
         if not self.asked(at):
             return Pulse(memory_used_bytes=memory)
         load = wave(at, 200, 55, 93) + self.noise(at, "u", 4)
@@ -206,7 +206,7 @@ class StuckJob(Machine):
         return self.minute(at) >= self.hangs_from
 
     def pulse(self, gpu: int, at: int) -> Pulse:
-        memory = self.held + 600 * MIB
+        memory = self.held
         if not self.hangs(at):
             load = 96 + self.noise(at, f"u{gpu}", 3)
             return Pulse(load, memory, 48, pcie_rx=4e8, pcie_tx=3e8, slow=_working())
@@ -291,7 +291,7 @@ class LostGpu(Machine):
     def pulse(self, gpu: int, at: int) -> Pulse:
         if self.is_lost(at):
             return Pulse()
-        return Pulse(94 + self.noise(at, f"u{gpu}", 4), 61 * GIB, 51, pcie_rx=2e8, pcie_tx=2e8)
+        return Pulse(94 + self.noise(at, f"u{gpu}", 4), 60 * GIB, 51, pcie_rx=2e8, pcie_tx=2e8)
 
     def reading(self, gpu: int, end: int) -> GpuReading:
         reading = super().reading(gpu, end)
@@ -381,7 +381,7 @@ class SilentAgent(Machine):
         return self.minute(at) < self.silent_from
 
     def pulse(self, gpu: int, at: int) -> Pulse:
-        return Pulse(88 + self.noise(at, f"u{gpu}", 6), 33 * GIB, 44, pcie_rx=9e7, pcie_tx=4e7)
+        return Pulse(88 + self.noise(at, f"u{gpu}", 6), 32 * GIB, 44, pcie_rx=9e7, pcie_tx=4e7)
 
     def processes(self, at: int) -> list[ProcessReading]:
         return [

@@ -29,6 +29,7 @@
     second = 0;
     $("scene").innerHTML = state.page;
     $("bar").innerHTML = state.bar;
+    $("parts").innerHTML = state.parts;
     for (const name of ["loaded", "reserved", "sent"]) form.elements[name].value = state.state[name];
     const loaded = state.state.loaded === "1", reserved = state.state.reserved === "1";
     $("b-load").hidden = loaded;
@@ -49,7 +50,10 @@
     if (!shown) return;
     past.push(shown.samples[second++ % shown.samples.length]);
     while (past.length > KEPT) past.shift();
-    const svg = $("timeline").querySelector("svg");
+    for (const svg of $("timeline").querySelectorAll("svg")) draw(svg);
+  }
+
+  function draw(svg) {
     const line = svg.querySelector("path.s-line"), area = svg.querySelector("path.c-area"), edge = svg.querySelector("path.s-edge");
     if (!line || !area || !edge) return;
     const box = svg.viewBox.baseVal, left = 34, right = box.width - 6, top = 20, bottom = box.height - 18;

@@ -1,0 +1,200 @@
+"""`gpudiag demo`: a simulated fleet with its API and web pages, on a machine without a GPU.
+
+Eight simulated nodes report over HTTP as agents do: first an hour of history, as an agent that was cut off
+sends what it spooled, then live in real time through the agent's own reporter. Nothing else may report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import secrets
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gpudiag.agent.reporter import Reporter
+from gpudiag.agent.spool import Spool
+from gpudiag.client import Client
+from gpudiag.errors import GpudiagError
+from gpudiag.model import Snapshot
+from gpudiag.simulator import Machine, fleet
+from gpudiag.simulator.machine import INTERVAL
+from gpudiag.words import Language
+
+HISTORY_SECONDS = 3600
+TOGETHER = 60  # snapshots in one request of the history
+EXAMPLE = "node-3"
+
+SUMMARY = "a simulated fleet, its API and web pages; no GPU needed"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from gpudiag.settings import add_options
+
+    add_options(parser, "serve", "store", "keep")
+    parser.add_argument("--seed", type=int, default=1, help="another seed makes other machines (1)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until Ctrl-C or SIGTERM."""
+    from api.server import until_told
+    from gpudiag.settings import from_options
+
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s")
+    settings = from_options(options, "serve")
+    with until_told() as told, tempfile.TemporaryDirectory(prefix="gpudiag-demo-") as folder:
+        show = Demo(settings, Path(folder), seed=options.seed)
+        try:
+            show.start(told)
+            if not told.is_set():
+                print(welcome(show.url), flush=True)
+            told.wait()
+        finally:
+            show.stop()
+    return 0
+
+
+def welcome(url: str) -> str:
+    return (
+        f"A simulated fleet of eight nodes reports to {url}\n"
+        f"  pages      {url}/    {url}/nodes/{EXAMPLE}\n"
+        f"  simulator  {url}/simulator    chat  {url}/chat\n"
+        f"ask why, in another terminal:\n"
+        f"  curl '{url}/diagnose?node={EXAMPLE}'\n"
+        f"Ctrl-C ends it; nothing is kept."
+    )
+
+
+@dataclass
+class Demo:
+    """The server and its simulated agents. `start` returns when every node has its first answer."""
+
+    settings: Any
+    folder: Path
+    seed: int = 1
+    server: Any = None
+    ended: threading.Event = field(default_factory=threading.Event)
+    live: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        return str(self.server.url)
+
+    def start(self, told: threading.Event | None = None) -> None:
+        """Serve, send the history, and go on live. Returns early when `told` is set."""
+        from api import create_app
+        from api.server import Server
+
+        token = secrets.token_urlsafe(32)
+        serve = replace(self.settings.serve, store=f"sqlite:///{self.folder / 'store.sqlite3'}")
+        app = create_app(
+            replace(self.settings, serve=serve), open_to_all=True, reports_token=token, chat=self.chat()
+        )
+        try:
+            self.server = Server(app, serve.host, serve.port).start()
+        except BaseException:
+            from api import close
+
+            close(app)
+            raise
+        now = time.time()
+        machines = fleet(now - HISTORY_SECONDS, self.seed)
+        with Client(self.url, token) as client:
+            for batch in batches(machines, now):
+                if told is not None and told.is_set():
+                    return
+                client.send(batch)
+        self.live = threading.Thread(
+            target=self._report, args=(machines, token, now), name="simulated-agents"
+        )
+        self.live.start()
+
+    def stop(self) -> None:
+        """End the agents, then the server."""
+        self.ended.set()
+        if self.live is not None:
+            self.live.join()
+        if self.server is not None:
+            self.server.stop()
+
+    def chat(self) -> Any:
+        """The chat commands, found as the command line finds them; None where they are not installed."""
+        from gpudiag.cli.plugins import find
+
+        try:
+            answer = getattr(find("ask"), "html", None)
+        except (GpudiagError, ImportError):
+            return None
+        if answer is None:
+            return None
+
+        def chat(text: str, language: Language) -> str:
+            return str(answer(text, self.url, language))
+
+        return chat
+
+    def _report(self, machines: list[Machine], token: str, since: float) -> None:
+        """Every simulated agent in turn, each at its own seconds, in real time."""
+        with Client(self.url, token) as client:
+            agents = [
+                Agent(machine, Reporter(client, Spool(self.folder / "spool" / machine.name)), since)
+                for machine in machines
+            ]
+            while not self.ended.wait(0.25):
+                for agent in agents:
+                    agent.report(time.time())
+
+
+@dataclass
+class Agent:
+    """One simulated agent: its machine, the agent's real reporter, and how far it has reported."""
+
+    machine: Machine
+    reporter: Reporter
+    reported: float
+
+    def report(self, now: float) -> None:
+        if now - self.reported < INTERVAL:
+            self.reporter.push(now)
+            return
+        for snapshot in self.machine.history(self.reported, now):
+            if snapshot.agent is not None:
+                snapshot.agent.lost_snapshots = self.reporter.lost
+            self.reporter.report(msgspec.json.encode(snapshot), now)
+            self.reported = snapshot.taken_at
+        self.reported = max(self.reported, now - INTERVAL)
+
+
+def batches(machines: Iterable[Machine], now: float) -> Iterator[list[Snapshot]]:
+    """The hour up to `now`, ten minutes of one node at a time, so that all nodes fill up together."""
+    each = [_chunks(machine.history(now - HISTORY_SECONDS, now)) for machine in machines]
+    for round_ in zip_longest(*each):
+        yield from (batch for batch in round_ if batch)
+
+
+def _chunks(snapshots: Iterable[Snapshot]) -> Iterator[list[Snapshot]]:
+    remaining = iter(snapshots)
+    while batch := list(islice(remaining, TOGETHER)):
+        yield batch
+
+
+class _Command:
+    """What the command line wants of a command."""
+
+    SUMMARY = SUMMARY
+    arguments = staticmethod(arguments)
+    run = staticmethod(run)
+
+
+demo = _Command()
+
+__all__ = ["Demo", "demo"]

@@ -95,6 +95,19 @@ def ask_run(options: argparse.Namespace) -> int:
     return 0
 
 
+def ask_html(text: str, api_url: str, lang: str) -> str:
+    """The answer to one line of chat as an HTML fragment that is safe to show: the demo's chat page."""
+    from bot.answers import Asking, answer_text
+    from bot.api import Api
+    from bot.markdown import page
+
+    api = Api(api_url)
+    try:
+        return page(answer_text(text, Asking(api=api, lang=lang, prefix="", public_url=api_url)))
+    finally:
+        api.close()
+
+
 def sentence_of(words: list[str]) -> str:
     """The words as one sentence; a `-` at the end reads pasted text from standard input."""
     if words and words[-1] == "-":
@@ -128,4 +141,5 @@ ask = SimpleNamespace(
     SUMMARY='the chat commands without a chat system: gpudiag ask "why node-3"',
     arguments=ask_arguments,
     run=ask_run,
+    html=ask_html,
 )

@@ -24,8 +24,9 @@ from gpudiag.simulator.machine import Machine, Pulse
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 LLAMA_8B_WEIGHTS = 16_060_522_496  # 8,030,261,248 parameters × 2 bytes
-LLAMA_70B = "meta-llama/Llama-3.3-70B-Instruct"
-LLAMA_70B_WEIGHTS = 141_107_412_992  # 70,553,706,496 parameters × 2 bytes
+LLAMA_70B = "nvidia/Llama-3.3-70B-Instruct-FP8"
+LLAMA_70B_WEIGHTS = 72_654_831_616  # 70,553,706,496 parameters, mostly of one byte
+LLAMA_70B_TOKEN_BYTES = 163_840  # on each of two GPUs: 2 × 80 layers × 4 KV heads × 128 × 2 bytes
 POOL_TOKEN_BYTES = 131_072  # Llama 3 8B: 2 × 32 layers × 8 KV heads × 128 × 2 bytes
 
 
@@ -36,13 +37,13 @@ def wave(at: int, period: float, low: float, high: float, phase: float = 0.0) ->
 
 
 class BusyServer(Machine):
-    """node-1: a vLLM server over four GPUs, well loaded and making tokens."""
+    """node-1: a vLLM server over two GPUs, well loaded and making tokens."""
 
-    name, card, gpus = "node-1", H100, 4
+    name, card, gpus = "node-1", H100, 2
     cpu_percent = 11.0
     labels: ClassVar[dict[str, str]] = {"rack": "r1", "pool": "serving"}
     held = 73 * GIB
-    pool = 30 * GIB
+    pool = 36 * GIB
 
     def pulse(self, gpu: int, at: int) -> Pulse:
         load = wave(at, 240, 84, 96)
@@ -80,7 +81,7 @@ class BusyServer(Machine):
                 LLAMA_70B, 4100, 4121, list(range(self.gpus)),
                 weights_bytes=LLAMA_70B_WEIGHTS // self.gpus,
                 pool_bytes=self.pool,
-                pool_tokens=393_216,
+                pool_tokens=self.pool // LLAMA_70B_TOKEN_BYTES,
                 requests_running=float(running),
                 kv_used_ratio=round(running / 70, 3),
                 prompt_tokens_total=5200.0 * seconds,
@@ -278,12 +279,12 @@ class HiddenMemory(Machine):
 
 
 class LostGpu(Machine):
-    """node-6: GPU 2 fell off the bus at minute 38 (Xid 79)."""
+    """node-6: GPU 1 fell off the bus at minute 38 (Xid 79)."""
 
-    name, card, gpus = "node-6", A100, 4
+    name, card, gpus = "node-6", A100, 2
     cpu_percent = 2.0
     labels: ClassVar[dict[str, str]] = {"rack": "r2", "pool": "training"}
-    lost, lost_at = 2, 38.0
+    lost, lost_at = 1, 38.0
 
     def is_lost(self, at: int) -> bool:
         return self.minute(at) >= self.lost_at
@@ -307,7 +308,7 @@ class LostGpu(Machine):
         return [
             programs.python(
                 9100 + rank, self.began - 4 * 3600, "python3 -u finetune.py", {rank: 60 * GIB}, user="spark",
-                slurm_job="48177", ranks={"RANK": str(rank), "WORLD_SIZE": "4"}, read_bytes_per_second=3.1e7,
+                slurm_job="48177", ranks={"RANK": str(rank), "WORLD_SIZE": "2"}, read_bytes_per_second=3.1e7,
             )
             for rank in range(self.gpus)
         ]  # fmt: skip
@@ -321,7 +322,8 @@ class LostGpu(Machine):
             KernelEvent(
                 kind="xid", number=79, gpu=self.lost, bus_id=f"{bus}.0", at=float(at), process="python3",
                 pid=9100 + self.lost,
-                text=f"NVRM: Xid (PCI:{bus}): 79, pid=9102, name=python3, GPU has fallen off the bus.",
+                text=f"NVRM: Xid (PCI:{bus}): 79, pid={9100 + self.lost}, name=python3, "
+                "GPU has fallen off the bus.",
             )
         ]  # fmt: skip
 

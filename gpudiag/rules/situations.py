@@ -95,13 +95,14 @@ class GpuTale:
         self.waves: dict[str, list[Any]] = {}
 
     def shows(self, **values: Any) -> Self:
-        """Set scalars; a list is a wave of samples that repeats over time."""
+        """Set values; a list of a sampled metric is a wave that repeats over time."""
         for name, value in values.items():
-            if isinstance(value, list):
+            wave = isinstance(value, list) and name in Samples.__struct_fields__
+            if wave:
                 self.waves[name] = value
             else:
                 self.waves.pop(name, None)
-            setattr(self.reading, name, value[-1] if isinstance(value, list) else value)
+            setattr(self.reading, name, value[-1] if wave else value)
         return self
 
     def hides(self, *names: str) -> Self:

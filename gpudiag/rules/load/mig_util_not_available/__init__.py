@@ -1,0 +1,21 @@
+"""With MIG, utilization of the whole GPU is not reported: it is unknown, not zero."""
+
+from gpudiag.model import Evidence
+from gpudiag.rule import STATE, Fires, declared, measured, rule
+from gpudiag.window import GpuWindow
+
+
+@rule(severity="ok", rank=STATE, confidence="proven", given=("mig",))
+def mig_util_not_available(gpu: GpuWindow) -> Fires | None:
+    """Utilization is not reported for MIG slices."""
+    reading = gpu.reading
+    if reading.utilization_percent is not None or reading.error or not gpu.present:
+        return None
+    slices = reading.mig_devices or []
+    evidence: list[Evidence] = [declared("mig_mode", True, source="NVML")]
+    if slices:
+        evidence.append(measured("slices", len(slices)))
+    if reading.memory_used_bytes is not None:
+        total = reading.memory_total_bytes
+        evidence.append(measured("memory_used_bytes", reading.memory_used_bytes, of=total))
+    return Fires(tuple(evidence))

@@ -1,0 +1,73 @@
+"""Situations of model-loading and its look-alikes."""
+
+from typing import Any
+
+from gpudiag.rule import Case
+from gpudiag.rules.situations import GIB, Situation, vllm_busy, vllm_idle
+from gpudiag.window import Window
+
+
+def _starts(
+    minutes: float = 3,
+    age_minutes: float = 0,
+    name: str = "VLLM::EngineCore",
+    grow: bool = True,
+    utilization: Any = 0.0,
+    **process: Any,
+) -> Window:
+    s = Situation()
+    reading = s.runs(
+        {0: GIB},
+        pid=4121,
+        name=name,
+        command=name,
+        started_at=s.now - 60 * age_minutes,
+        parent_name="vllm",
+        **process,
+    )
+    s.gpu(0).shows(utilization_percent=utilization)
+    for step in range(round(minutes * 6)):
+        held = GIB + (step * GIB if grow else 0)
+        s.gpu(0).shows(memory_used_bytes=held)
+        reading.gpus[0].memory_used_bytes = held  # type: ignore[index]
+        s.passes(seconds=10)
+    return s.window
+
+
+def _answered() -> Window:
+    s = vllm_idle(minutes=0)
+    s.runs(pid=4121, started_at=s.now - 600, cpu_percent=100.0)
+    return s.passes(minutes=6).window
+
+
+CASES = [
+    Case("an engine's memory grows after its start", _starts, "fires", severity="ok"),
+    Case("it reads weights from disk", lambda: _starts(grow=False, read_bytes_per_second=900e6), "fires"),
+    Case("it compiles", lambda: _starts(grow=False, cpu_percent=100.0), "fires"),
+    Case(
+        "a job that has just started", lambda: _starts(name="torchrun train.py", cpu_percent=100.0), "fires"
+    ),
+    Case(
+        "for 40 minutes by now",
+        lambda: _starts(minutes=6, age_minutes=40, grow=False, cpu_percent=100.0),
+        "fires",
+        severity="warning",
+        variant="slow",
+    ),
+    Case(
+        "nothing moves for 20 minutes",
+        lambda: _starts(minutes=6, age_minutes=20, grow=False),
+        "fires",
+        severity="warning",
+        variant="stalled",
+    ),
+    Case("it has answered once", _answered, "clear"),
+    Case("a server at work", lambda: vllm_busy().window, "clear"),
+    Case("an old process", lambda: _starts(age_minutes=300), "clear"),
+    Case(
+        "a job at work",
+        lambda: _starts(name="torchrun train.py", utilization=95.0, cpu_percent=100.0),
+        "clear",
+    ),
+    Case("utilization cannot be read", lambda: _starts(utilization=None), "unjudged"),
+]

@@ -1,0 +1,71 @@
+"""Requests are in the engine and no token comes out."""
+
+from collections.abc import Iterator
+
+from gpudiag.rule import STUCK, Fires, measured, rule
+from gpudiag.rules.engines import only_gpu, readable
+from gpudiag.window import W5, EngineWindow, NotMeasured, Window
+
+
+@rule(
+    severity="critical",
+    rank=STUCK,
+    explains=(
+        "low-util-under-load",
+        "cpu-bound-single-core",
+        "memory-held-idle",
+        "queue-building",
+        "kv-pool-nearly-full",
+        "queue-with-free-kv",
+        "slow-first-token",
+        "tp-spin-without-requests",
+    ),
+)
+def serving_wedged(
+    node: Window, *, min_loaded_share: float = 0.95, max_power_share: float = 0.5
+) -> Iterator[Fires]:
+    """Requests are in the engine but no token comes out."""
+    for engine in readable(node):
+        reading = engine.reading
+        if reading.sleeping or reading.requests_running is None:
+            continue
+        if engine.share("loaded", W5) < min_loaded_share:
+            continue
+        if reading.generation_tokens_total is None:
+            raise NotMeasured("engine.generation_tokens_total")
+        engine.require(W5)
+        prompts = 0.0 if reading.prompt_tokens_total is None else engine.rise("prompt_tokens_total", W5)
+        if engine.rise("generation_tokens_total", W5) > 0 or prompts > 0:
+            continue
+        if _long_prefill(node, engine, max_power_share):
+            continue
+        yield _fires(engine)
+
+
+def _long_prefill(node: Window, engine: EngineWindow, max_power_share: float) -> bool:
+    """The GPU draws the power of real work: a very long prompt may be under way."""
+    for index in engine.reading.gpus or ():
+        gpu = next((g for g in node.gpus.values() if g.index == index), None)
+        if gpu is None or not gpu.reading.power_limit_watts or gpu.reading.power_watts is None:
+            continue
+        if gpu.over("power_watts", W5).mean >= max_power_share * gpu.reading.power_limit_watts:
+            return True
+    return False
+
+
+def _fires(engine: EngineWindow) -> Fires:
+    reading = engine.reading
+    evidence = [
+        measured("requests_running", reading.requests_running, source=reading.name),
+        measured("generation_tokens", 0, window=W5, source=reading.name),
+    ]
+    if reading.requests_waiting is not None:
+        evidence.insert(1, measured("requests_waiting", reading.requests_waiting, source=reading.name))
+    if reading.health_ok is not None:
+        evidence.append(measured("health", reading.health_ok, source=reading.name))
+    return Fires(
+        tuple(evidence),
+        key=reading.name,
+        gpu=only_gpu(engine),
+        words={"engine": reading.name, "pid": str(reading.pid or "PID"), "model": reading.model or "-"},
+    )

@@ -1,0 +1,35 @@
+"""Situations of serving-wedged and its look-alikes."""
+
+from typing import Any
+
+from gpudiag.rule import Case
+from gpudiag.rules.situations import Situation, vllm_busy, vllm_idle
+from gpudiag.window import Window
+
+
+def _wedged(minutes: float = 6, power: float = 90.0, **engine: Any) -> Window:
+    s = vllm_idle(minutes=0)
+    s.gpu(0).shows(power_watts=power)
+    s.serves("vllm", **{"requests_running": 1.0, "requests_waiting": 14.0, **engine})
+    return s.passes(minutes=minutes).window
+
+
+def _without_metrics() -> Window:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", metrics_ok=False)
+    return s.passes(minutes=6).window
+
+
+CASES = [
+    Case("one request runs, fourteen wait, nothing moves", _wedged, "fires", severity="critical", gpu=None),
+    Case("its health still answers", lambda: _wedged(health_ok=True), "fires"),
+    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("tokens come out", lambda: vllm_busy().window, "clear"),
+    Case("a long prompt is read in chunks", lambda: _wedged(rates={"prompt_tokens_total": 900.0}), "clear"),
+    Case("the GPU works at full power on a long prompt", lambda: _wedged(power=610.0), "clear"),
+    Case("the engine is paused", lambda: _wedged(sleeping=True), "clear"),
+    Case("no engine here", lambda: Situation().passes(minutes=6).window, "clear"),
+    Case("watched for a minute", lambda: _wedged(minutes=1), "unjudged"),
+    Case("its metrics cannot be read", _without_metrics, "unjudged"),
+    Case("it does not count its tokens", lambda: _wedged(generation_tokens_total=None), "unjudged"),
+]

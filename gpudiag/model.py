@@ -163,7 +163,6 @@ class GpuReading(Struct):
     temperature_slowdown_celsius: float | None = None
     temperature_shutdown_celsius: float | None = None
     temperature_operating_max_celsius: float | None = None  # highest at which it keeps its full clocks
-    temperature_max_operating_celsius: float | None = None  # above it software holds the clocks down
     fan_percent: float | None = None
     fan_count: int | None = None
     fan_rpm: int | None = None

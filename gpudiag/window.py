@@ -305,6 +305,7 @@ GPU_SLOW = (
     "temperature_memory_celsius",
     "nvlink_bytes_per_second",
     "nvlinks_active",
+    "fan_percent",
 )
 GPU_USUAL = (  # what later samples are compared with: only rows in which the GPU worked, or was quiet
     "busy_sm_clock_megahertz",
@@ -319,7 +320,7 @@ GPU_RISES = (  # fast counters: their increase since the snapshot before
     "throttle_power_brake_nanoseconds",
 )
 GPU_SHARES = ("quiet", "spinning", *CLOCKS_EVENT)  # share of the samples for which it holds
-GPU_KEPT = (*GPU_GAUGES[:5], "quiet", "spinning", "nvlinks_active", *GPU_USUAL)
+GPU_KEPT = (*GPU_GAUGES[:5], "quiet", "spinning", "nvlinks_active", "temperature_margin_celsius", *GPU_USUAL)
 GPU_COLUMNS = Columns(GPU_GAUGES, (*GPU_SLOW, *GPU_USUAL, *GPU_RISES, *GPU_SHARES), GPU_KEPT)
 
 GPU_COUNTERS = (  # slow counters: the moments at which they rose
@@ -583,6 +584,14 @@ class GpuWindow(Subject):
         since = self.node.time - span
         return sum(amount for at, amount in rises if at > since)
 
+    def rises(self, name: str, span: float) -> list[tuple[float, float]]:
+        """(time, amount) of a slow counter's increases within the last `span` seconds; raises NotMeasured."""
+        rises = self._rises.get(name)
+        if rises is None:
+            raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name))
+        since = self.node.time - span
+        return [(at, amount) for at, amount in rises if at > since]
+
     def last_rise_at(self, name: str) -> float | None:
         rises = self._rises.get(name)
         return rises[-1][0] if rises else None
@@ -699,10 +708,13 @@ class HostWindow(Subject):
         self.node: Window | None = None
         self._ports: dict[str, int] = {}
         self._downs: dict[str, list[tuple[float, int]]] = {}
+        self.port_active_at: dict[str, float] = {}  # when each port was last seen active
 
     def add_ports(self, at: float, host: HostReading | None) -> None:
-        """Take note of links that went down since the snapshot before."""
+        """Take note of ports that are up, and of links that went down since the snapshot before."""
         for port in (host.ports if host else None) or ():
+            if port.state is not None and port.state.lower() in ("active", "up"):
+                self.port_active_at[port.name] = at
             if port.link_downed_total is None:
                 continue
             before = self._ports.get(port.name)

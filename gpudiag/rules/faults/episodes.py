@@ -15,6 +15,7 @@ from gpudiag.window import W24H, NotMeasured, Window, bus_key
 from gpudiag.xid import FOLLOWERS, FOLLOWS_WITHIN_SECONDS, ROOTS, description_of
 
 LOG = "kernel log"
+SHOWN_SECONDS = 3600.0  # how long a note about one event is shown
 BOOT_GRACE = 600.0  # links and firmware come up in the first ten minutes
 
 SILENCED_BY_A_LOST_GPU = (
@@ -60,6 +61,15 @@ class Episode:
         return f"GPU {self.gpu} ({self.bus_id})" if self.bus_id else f"GPU {self.gpu}"
 
     @property
+    def card(self) -> str:
+        """What `nvidia-smi -i` takes: never a guessed index, which would name another card."""
+        if self.gpu is not None:
+            return str(self.gpu)
+        if not self.bus_id:
+            return "BUS_ID"
+        return self.bus_id if "." in self.bus_id else f"{self.bus_id}.0"
+
+    @property
     def key(self) -> str:
         return f"{self.bus}/{self.number if self.number is not None else self.kind}"
 
@@ -81,6 +91,7 @@ class Episode:
         return {
             "device": self.device,
             "bus": self.bus_id or "?",
+            "card": self.card,
             "fault": description_of(self.number) if self.number is not None else self.text,
         }
 

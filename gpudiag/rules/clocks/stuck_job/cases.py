@@ -1,11 +1,13 @@
 """Situations of stuck-job and its look-alikes."""
 
+from typing import Any
+
 from gpudiag.rule import Case
 from gpudiag.rules.clocks.sample import one_sample
 from gpudiag.rules.situations import GIB, Situation, vllm_processes
 from gpudiag.window import Window
 
-SPIN = {
+SPIN: dict[str, Any] = {
     "utilization_percent": 100.0,
     "memory_utilization_percent": 0.0,
     "power_watts": 141.0,

@@ -11,7 +11,13 @@ from gpudiag.xid import CONTAINED, MEMORY
 DETAILS = frozenset({171, 172})  # they say where a 48 was: in DRAM or in SRAM
 
 
-@rule(severity="critical", rank=MEMORY_ERROR, confidence="proven", latched=True)
+@rule(
+    severity="critical",
+    rank=MEMORY_ERROR,
+    confidence="proven",
+    latched=True,
+    explains=("row-remap-pending",),
+)
 def ecc_uncorrectable_new(node: Window) -> Iterator[Fires]:
     """An uncorrectable memory error happened since the boot (Xid 48, 94, 95, 140, or the counter rose)."""
     missing: NotMeasured | None = None
@@ -76,5 +82,5 @@ def _of_counter(gpu: GpuWindow, risen: float) -> Fires:
         key="counter",
         since=gpu.last_rise_at("ecc_uncorrected_volatile"),
         variant="counter",
-        words={"device": f"GPU {gpu.index}"},
+        words={"device": f"GPU {gpu.index}", "card": str(gpu.index)},
     )

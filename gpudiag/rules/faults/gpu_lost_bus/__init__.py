@@ -58,7 +58,7 @@ def _by_nvml(gpu: GpuWindow) -> Fires:
         (measured("nvml_error", "GPU is lost", source="NVML"),),
         gpu=gpu.index,
         variant="nvml",
-        words={"device": f"GPU {gpu.index}", "bus": bus, "fault": "GPU is lost"},
+        words={"device": f"GPU {gpu.index}", "bus": bus, "card": str(gpu.index), "fault": "GPU is lost"},
     )
 
 
@@ -76,6 +76,6 @@ def _pasted(node: Window, named: bool) -> Iterator[Fires]:
                 (measured("tool_error", line, source="pasted text"),),
                 variant=variant,
                 confidence="likely" if variant == "handle" else "proven",
-                words={"device": "GPU", "bus": "?", "fault": line},
+                words={"device": "GPU", "bus": "?", "card": "BUS_ID", "fault": line},
             )
             return

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from gpudiag.model import Severity
 from gpudiag.rule import MEMORY, Fires, calculated, rule
-from gpudiag.rules.faults.episodes import LOG, Episode, since, xids
+from gpudiag.rules.faults.episodes import LOG, SHOWN_SECONDS, Episode, since, xids
 from gpudiag.window import W24H, Window
 from gpudiag.xid import of_application
 
 CLEANUP = 45
-SHOWN_SECONDS = 3600.0
 
 
 @rule(severity="info", rank=MEMORY, clear_seconds=0.0)

@@ -1,0 +1,27 @@
+"""Situations of power-connector-missing and its look-alikes."""
+
+from gpudiag.rule import Case
+from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.situations import Situation
+from gpudiag.window import Window
+
+LINE = "NVRM: Xid (PCI:0000:19:00): {}, pid='<unknown>', name=<unknown>, Auxiliary power"
+
+
+def _unreadable() -> Window:
+    s = Situation()
+    s.agent.kernel_log_readable = False
+    return s.passes(minutes=1).window
+
+
+CASES = [
+    Case("Xid 54", lambda: pasted(LINE.format(54)), "fires", severity="critical", confidence="proven"),
+    Case(
+        "the driver says it in words",
+        lambda: pasted("NVRM: GPU 0000:01:00.0: GPU does not have the necessary power cables connected."),
+        "fires",
+    ),
+    Case("another fault", lambda: pasted(LINE.format(79)), "clear"),
+    Case("a quiet log", lambda: Situation().passes(minutes=1).window, "clear"),
+    Case("the log cannot be read", _unreadable, "unjudged"),
+]

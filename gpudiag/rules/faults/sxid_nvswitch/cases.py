@@ -1,0 +1,43 @@
+"""Situations of sxid-nvswitch and its look-alikes."""
+
+from gpudiag.rule import Case
+from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.situations import Situation
+from gpudiag.window import Window
+
+FATAL = "nvidia-nvswitch{}: SXid (PCI:0000:{}:00.0): 20034, Fatal, Link 48 LTSSM Fault Up"
+SOFT = "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 28006, Non-fatal, Link 46 MC TS crumbstore MCTO"
+LOST = "NVRM: Xid (PCI:0000:91:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
+
+
+def _unreadable() -> Window:
+    s = Situation()
+    s.agent.kernel_log_readable = False
+    return s.passes(minutes=1).window
+
+
+CASES = [
+    Case(
+        "a fatal link fault of a switch",
+        lambda: pasted(FATAL.format(1, "06")),
+        "fires",
+        severity="critical",
+        confidence="proven",
+        gpu=None,
+    ),
+    Case(
+        "two switches, one complaint",
+        lambda: pasted(FATAL.format(1, "06"), FATAL.format(0, "05")),
+        "fires",
+        gpu=None,
+    ),
+    Case("a non-fatal event", lambda: pasted(SOFT), "clear", gpu=None),
+    Case(
+        "the links to a GPU that was lost just before",
+        lambda: pasted(LOST, FATAL.format(1, "06")),
+        "clear",
+        gpu=None,
+    ),
+    Case("a lost GPU alone", lambda: pasted(LOST), "clear", gpu=None),
+    Case("the log cannot be read", _unreadable, "unjudged", gpu=None),
+]

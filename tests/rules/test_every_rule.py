@@ -65,8 +65,9 @@ def test_rule_answers_its_case(rule: Rule, case: Case) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
 def test_rule_has_a_firing_case_and_a_look_alike(rule: Rule) -> None:
     kinds = {case.expect for case in importlib.import_module(f"{rule.module}.cases").CASES}
+    speaks = "unjudged" if rule.severity == "unknown" else "fires"  # a verdict that is no finding
 
-    assert {"fires", "clear"} <= kinds
+    assert {speaks, "clear"} <= kinds
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

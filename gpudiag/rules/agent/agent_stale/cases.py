@@ -1,0 +1,35 @@
+"""Situations of agent-stale and its look-alikes."""
+
+from gpudiag.rule import Case
+from gpudiag.rules.situations import Situation, pasted, vllm_busy
+from gpudiag.window import Window
+
+
+def _silent(seconds: float, busy: bool = False) -> Case:
+    s = vllm_busy() if busy else Situation().passes(minutes=6)
+    return Case(
+        f"silent for {seconds:.0f} s" + (", and it was busy" if busy else ""),
+        lambda: s.window,
+        "fires" if seconds > 45 else "clear",
+        gpu=None,
+        severity="critical" if busy and seconds > 300 else None,
+        now=s.now + seconds,
+    )
+
+
+def _maintained() -> Window:
+    s = Situation().passes(minutes=6)
+    s.window.maintenance_until = s.now + 7200
+    return s.window
+
+
+AT = Situation().passes(minutes=6).now
+
+CASES = [
+    _silent(1200),
+    _silent(90),
+    _silent(600, busy=True),
+    _silent(20),
+    Case("planned maintenance", _maintained, "clear", now=AT + 600),
+    Case("pasted text has no next report", lambda: pasted(), "clear", now=AT + 600),
+]

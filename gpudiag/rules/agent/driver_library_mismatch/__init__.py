@@ -1,0 +1,37 @@
+"""The driver was updated under a running kernel module: module and library differ."""
+
+from gpudiag.rule import BLIND, Fires, measured, rule
+from gpudiag.window import W2, Window
+
+
+@rule(
+    severity="critical",
+    rank=BLIND,
+    confidence="proven",
+    explains=("nvml-unavailable", "gpu-count-changed", "container-lost-gpu"),
+)
+def driver_library_mismatch(node: Window, *, min_failures: int = 2) -> Fires | None:
+    """The driver's kernel module and library differ in version."""
+    snapshot = node.latest
+    nvml = snapshot.nvml if snapshot else None
+    pasted = snapshot.paste.errors if snapshot and snapshot.paste else None
+    if snapshot is None or not (
+        (nvml and nvml.error == "library_mismatch") or "library_mismatch" in (pasted or ())
+    ):
+        return None
+    if snapshot.source == "agent":
+        failed = node.host.over("nvml_failed", W2)
+        if failed.mean * failed.n < min_failures - 0.5:
+            node.require(min_failures * node.interval * 1.2)
+            return None
+    evidence = [measured("reason", "library_mismatch", source="NVML")]
+    host = snapshot.host
+    if host is not None and host.kernel_driver_version:
+        evidence.append(
+            measured("module_version", host.kernel_driver_version, source="/proc/driver/nvidia/version")
+        )
+    if nvml is not None and nvml.version:
+        evidence.append(measured("library_version", nvml.version, source="NVML"))
+    if host is not None and host.in_container:
+        return Fires(tuple(evidence), confidence="likely", variant="container")
+    return Fires(tuple(evidence))

@@ -1,0 +1,39 @@
+"""Fewer GPUs answer than this node has or had."""
+
+from gpudiag.rule import DEVICE, Fires, declared, measured, rule
+from gpudiag.window import Window
+
+
+@rule(severity="critical", rank=DEVICE, confidence="proven")
+def gpu_count_changed(node: Window, *, min_missing_samples: int = 3) -> Fires | None:
+    """Fewer GPUs answer than expected."""
+    snapshot = node.latest
+    if snapshot is None or node.pasted or (snapshot.nvml is not None and snapshot.nvml.error is not None):
+        return None
+    expected = node.expected_gpus or node.most_gpus
+    count = len(snapshot.gpus)
+    missing = [gpu for gpu in node.gpus_in_order() if not gpu.present]
+    if count >= expected:
+        return None
+    since = max((gpu.last_seen for gpu in missing), default=node.started)
+    if node.time - since < (min_missing_samples - 0.5) * node.interval:
+        return None
+    if len(missing) == 0 and node.expected_gpus is None:
+        return None
+    names = ", ".join(str(gpu.index) for gpu in missing) or "-"
+    known = node.expected_gpus is not None
+    evidence = [
+        measured("gpus_seen", count),
+        (declared if known else measured)("gpus_expected", expected, source="settings" if known else "NVML"),
+    ]
+    bus = snapshot.host.pci_gpu_count if snapshot.host else None
+    if bus is not None:
+        evidence.append(measured("gpus_on_bus", bus, source="sysfs"))
+    variant = None if bus is None else "driver-lost-it" if bus > count else "bus-lost-it"
+    return Fires(
+        tuple(evidence),
+        variant=variant,
+        gpu=missing[0].index if len(missing) == 1 else None,
+        words={"missing": names},
+        since=since if missing else None,
+    )

@@ -1,0 +1,47 @@
+"""Situations of gpu-count-changed and its look-alikes."""
+
+from gpudiag.model import NvmlReading
+from gpudiag.rule import Case
+from gpudiag.rules.situations import Situation, pasted
+from gpudiag.window import Window
+
+
+def _loses(*indexes: int, on_bus: int | None = 8, seconds: float = 60) -> Window:
+    s = Situation(gpus=8).passes(minutes=6)
+    for index in indexes:
+        del s.gpus[index]
+    s.machine(pci_gpu_count=on_bus)
+    return s.passes(seconds=seconds).window
+
+
+def _declared(expected: int) -> Window:
+    window = Situation(gpus=4).passes(minutes=6).window
+    window.expected_gpus = expected
+    return window
+
+
+def _driver_down() -> Window:
+    s = Situation(gpus=8).passes(minutes=6)
+    s.gpus.clear()
+    s.nvml = NvmlReading(error="driver_not_loaded")
+    return s.passes(minutes=1).window
+
+
+CASES = [
+    Case(
+        "one of eight is gone; the bus still has it",
+        lambda: _loses(3),
+        "fires",
+        severity="critical",
+        variant="driver-lost-it",
+        gpu=None,
+    ),
+    Case("one is gone from the bus too", lambda: _loses(3, on_bus=7), "fires", variant="bus-lost-it"),
+    Case("four of eight declared", lambda: _declared(8), "fires"),
+    Case("the bus cannot be counted", lambda: _loses(2, 5, on_bus=None), "fires"),
+    Case("all are there", lambda: Situation(gpus=8).passes(minutes=6).window, "clear"),
+    Case("four, as declared", lambda: _declared(4), "clear"),
+    Case("missing for one sample", lambda: _loses(3, seconds=10), "clear"),
+    Case("the whole driver is away", _driver_down, "clear"),
+    Case("pasted text may show one GPU of many", lambda: pasted(), "clear"),
+]

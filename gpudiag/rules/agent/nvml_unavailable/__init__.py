@@ -1,0 +1,34 @@
+"""The NVIDIA driver does not answer on this node."""
+
+from gpudiag.rule import BLIND, Fires, measured, rule
+from gpudiag.window import W2, Window
+
+OTHERS = ("library_mismatch", "gpu_is_lost", "reset_required", "timeout")
+"""Reasons that other rules speak of."""
+
+
+@rule(severity="critical", rank=BLIND, confidence="proven")
+def nvml_unavailable(node: Window, *, min_failures: int = 3) -> Fires | None:
+    """The NVIDIA driver is not answering on this node."""
+    snapshot = node.latest
+    nvml = snapshot.nvml if snapshot else None
+    if snapshot is None or nvml is None or nvml.error is None or nvml.error in OTHERS:
+        return None
+    host = snapshot.host
+    if host is not None and host.pci_gpu_count == 0 and not node.expected_gpus:
+        return None  # no-gpu-host
+    if host is not None and host.in_container and nvml.error in ("unknown_error", "no_permission"):
+        return None  # container-lost-gpu
+    if snapshot.source == "agent":
+        failed = node.host.over("nvml_failed", W2)
+        if failed.mean * failed.n < min_failures - 0.5:
+            node.require(min_failures * node.interval * 1.2)
+            return None
+    evidence = [measured("reason", nvml.error, source="NVML")]
+    if nvml.error_code is not None:
+        evidence.append(measured("error_code", nvml.error_code, source="NVML"))
+    if host is not None and host.pci_gpu_count is not None:
+        evidence.append(measured("gpus_on_bus", host.pci_gpu_count, source="sysfs"))
+    nouveau = host is not None and "nouveau" in (host.modules or ())
+    variant = "nouveau" if nouveau else "no-driver" if nvml.error == "driver_not_loaded" else None
+    return Fires(tuple(evidence), variant=variant)

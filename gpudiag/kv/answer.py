@@ -398,13 +398,23 @@ class _Calculation:
 
 def _model(question: Question) -> Model:
     if question.config is not None:
-        config = open_config(question.config)
-        shape = read_shape(config)
-        name = question.model or str(
-            config.get("_name_or_path", default="") or config.family or "config.json"
-        )
-        return Model(name, config, shape, WeightCount(config, shape), "config.json as given")
+        return _given_model(question)
     return _catalogue_model(question.model or "")
+
+
+def _given_model(question: Question) -> Model:
+    """A model read from a raw config. Its values are anybody's: what they break becomes one sentence."""
+    config = open_config(question.config)
+    called = question.model or config.get("_name_or_path") or config.family or "config.json"
+    try:
+        shape = read_shape(config)
+        count = WeightCount(config, shape)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        why = str(error).replace("\n", " ")
+        raise KvError(
+            f"config: a value has an unexpected form ({why:.120}); is this the config.json as published?"
+        ) from None
+    return Model(str(called), config, shape, count, "config.json as given")
 
 
 @lru_cache(maxsize=64)

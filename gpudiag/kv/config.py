@@ -9,6 +9,57 @@ from gpudiag.kv.errors import KvError
 
 Json = Any
 
+# Keys that are calculated with. Their values are checked once, so that no reader meets a text or a NaN.
+NUMBERS = frozenset(  # one word each, for a column of 130 lines would hide the code
+    """num_hidden_layers n_layer n_layers num_layers decoder_layers num_decoder_layers num_transformer_layers
+    hidden_size n_embd n_embed d_model model_dim num_attention_heads n_head n_heads num_heads num_query_heads
+    decoder_attention_heads n_head_kv num_kv_heads num_key_value_heads multi_query_group_num kv_n_heads
+    num_attention_groups num_key_value_heads_per_layer num_kv_heads_per_layer head_dim hidden_size_per_head
+    attention_head_dim kv_channels d_kv v_head_dim kv_lora_rank q_lora_rank o_lora_rank o_groups
+    qk_nope_head_dim qk_rope_head_dim index_head_dim index_n_heads index_topk_freq index_skip_topk_offset
+    compress_ratios sliding_window sliding_window_size max_window_layers attention_chunk_size
+    no_rope_layer_interval full_attention_interval attn_layer_period attn_layer_offset num_kv_shared_layers
+    cla_share_factor global_head_dim num_global_key_value_heads swa_num_key_value_heads
+    swa_num_attention_heads swa_head_dim swa_v_head_dim sparse_index_dim n_heads_in_group window_length
+    mamba_d_state state_size ssm_state_size mamba_d_conv conv_kernel mamba_num_heads mamba_n_heads
+    n_mamba_heads mamba_head_dim mamba_d_head mamba_headdim mamba_d_ssm mamba_intermediate_size d_inner
+    mamba_expand expand n_groups mamba_n_groups mamba_ngroups mamba_dt_rank linear_num_key_heads
+    linear_num_value_heads linear_key_head_dim linear_value_head_dim linear_conv_kernel_dim
+    short_conv_kernel_size conv_dim conv_L_cache num_nextn_predict_layers mtp_num_hidden_layers
+    num_mtp_layers vocab_size padded_vocab_size max_source_positions max_encoder_position_embeddings
+    n_positions max_position_embeddings max_seq_len seq_length max_sequence_length max_target_positions
+    max_seq_length seq_len model_max_length intermediate_size intermediate_size_mlp dense_intermediate_size
+    ffn_hidden_size n_inner decoder_ffn_dim ffn_dim d_ff ffn_mult moe_intermediate_size
+    expert_ffn_hidden_size moe_latent_size routed_expert_hidden_size shared_expert_intermediate_size
+    moe_shared_expert_intermediate_size share_expert_dim n_routed_experts num_local_experts num_experts
+    moe_num_experts n_shared_experts num_shared_experts first_k_dense_replace decoder_sparse_step
+    interleave_moe_layer_step expert_layer_period expert_layer_offset moe_layer_freq depth encoder_layers
+    encoder_ffn_dim image_size patch_size max_num_tiles bits w_bit num_bits""".split()  # noqa: SIM905
+)
+# Those of them that may hold one value per layer.
+LISTS = frozenset(
+    (
+        "num_attention_heads",
+        "num_query_heads",
+        "num_kv_heads",
+        "num_key_value_heads",
+        "num_key_value_heads_per_layer",
+        "num_kv_heads_per_layer",
+        "head_dim",
+        "compress_ratios",
+        "moe_layer_freq",
+        "intermediate_size",
+        "moe_intermediate_size",
+        "num_experts",
+        "moe_num_experts",
+        "n_shared_experts",
+        "image_size",
+    )
+)
+MOST = 10**9
+MOST_ENTRIES = 10_000
+MOST_DEPTH = 6
+
 # Where a multimodal config keeps the part that generates text, in the order engines look.
 TEXT_PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 
@@ -98,9 +149,40 @@ def open_config(root: Json) -> Config:
         raise KvError("config: the object is empty; post the model's config.json")
     if "quantization" in root and "producer" in root and "num_hidden_layers" not in root:
         raise KvError("config: this is hf_quant_config.json; post the config.json next to it")
+    _check(root)
     return Config(root)
 
 
+def _check(part: Mapping[str, Json], depth: int = 0) -> None:
+    """Raise KvError for a key of NUMBERS that holds no usable number, here or in nested objects."""
+    for name, value in part.items():
+        if value is None:
+            continue
+        if name in NUMBERS:
+            _check_number(value, name)
+        elif name == "model_type" and not (isinstance(value, str) and len(value) <= 100):
+            raise KvError(f"config: model_type must be a name, not {_kind(value)}")
+        elif depth < MOST_DEPTH:
+            for inner in value if isinstance(value, list) else (value,):
+                if isinstance(inner, Mapping):
+                    _check(inner, depth + 1)
+
+
+def _check_number(value: Json, name: str) -> None:
+    entries = value if isinstance(value, list) and name in LISTS else (value,)
+    if len(entries) > MOST_ENTRIES:
+        raise KvError(f"config: {name} has {len(entries):,} entries, more than any model has layers")
+    for one in entries:
+        usable = one is None or (isinstance(one, (int, float)) and not isinstance(one, bool))
+        if not usable or (one is not None and not 0 <= one <= MOST):
+            raise KvError(f"config: {name} must be a number from 0 to {MOST:,}, not {_shown(one)}")
+
+
+def _shown(value: Json) -> str:
+    return repr(value)[:40] if isinstance(value, (int, float, str)) else _kind(value)
+
+
 def _kind(value: Json) -> str:
-    names = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "true or false"}
+    names = {list: "a list", dict: "an object", str: "a string", int: "a number", float: "a number"}
+    names[bool] = "true or false"
     return names.get(type(value), "null")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from gpudiag.kv.config import Config, open_config
+from gpudiag.kv.config import Config, open_config, positive
 from gpudiag.kv.errors import KvError
 from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
 from gpudiag.kv.note import Note, note
@@ -123,6 +123,7 @@ def _drop_shared(config: Config, layers: Layers) -> Layers:
     """Layers that reuse the keys and values of an earlier one keep none (Gemma 3n and 4, HunYuan)."""
     last = config.text.get("num_kv_shared_layers") or 0
     if last:
+        positive(last, "num_kv_shared_layers", most=len(layers) - 1)
         return (*layers[: len(layers) - last], *((),) * last)
     factor = config.text.get("cla_share_factor") or 1
     if factor > 1 and config.text.get("use_cla", True):
@@ -134,6 +135,8 @@ def _draft_parts(config: Config, layers: Layers) -> tuple[Part, ...]:
     """The attention of the model's own multi-token-prediction layers, empty when it has none."""
     named = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
     count = next((config.text[name] for name in named if config.text.get(name)), 0)
+    if count:
+        positive(count, "number of draft layers", most=64)
     growing = [part for parts in layers for part in parts if isinstance(part, (Attention, Latent))]
     full = [part for part in growing if isinstance(part, Latent) or part.window is None] or growing
     return tuple(full[-1:] * count)
@@ -143,8 +146,9 @@ def max_positions(config: Config) -> int | None:
     """The longest sequence that the model was made for; None when the config does not say."""
     if config.family in ("cohere", "cohere2") and config.text.get("model_max_length"):
         return int(config.text["model_max_length"])
-    named = [config.text[name] for name in POSITIONS if isinstance(config.text.get(name), int)]
-    return min(named) if named else None
+    named = [config.text.get(name) for name in POSITIONS]
+    found = [one for one in named if isinstance(one, int) and not isinstance(one, bool) and one > 0]
+    return min(found) if found else None
 
 
 def _dtype(config: Config) -> str:

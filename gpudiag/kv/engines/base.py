@@ -120,7 +120,8 @@ class Engine:
         per_token = self.bytes_per_token(length)
         return max(0, pool) // per_token if per_token else None
 
-    def concurrency(self, pool: int, length: int) -> float:
+    def concurrency(self, pool: int, length: int) -> float | None:
+        """Requests of `length` that fit at the same time; None when nothing grows."""
         return self.pool_units(pool) / self.units(length)
 
     def largest_batch(self, budget: Budget, tokens: int) -> int | None:

@@ -62,9 +62,9 @@ class Sglang(Engine):
             return None
         return max(0, pool) // per_token // self.page * self.page
 
-    def concurrency(self, pool: int, length: int) -> float:
+    def concurrency(self, pool: int, length: int) -> float | None:
         tokens = self.pool_tokens(pool, length)
-        return math.inf if tokens is None else tokens / self._aligned(length)
+        return None if tokens is None else tokens / self._aligned(length)
 
     def largest_batch(self, budget: Budget, tokens: int) -> int | None:
         if budget.pool_bytes is None:

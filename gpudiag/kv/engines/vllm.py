@@ -61,14 +61,7 @@ class Vllm(Engine):
         distinct = list(dict.fromkeys(part for stage in self.stages for part, _ in stage.parts))
         if len({_kind(part) for part in distinct}) <= 1:
             return self._uniform(distinct)
-        return self._grouped(self._layers())
-
-    def _layers(self) -> list[tuple[Part, int]]:
-        """All parts with the layer they sit on; draft layers count as the last ones."""
-        found = [(part, index) for index, parts in enumerate(self.shape.layers) for part in parts]
-        if self.setup.speculative:
-            found += [(part, len(self.shape.layers) - 1) for part in self.shape.draft]
-        return found
+        return self._grouped()
 
     def _uniform(self, parts: list[Part]) -> Plan:
         """One group holds every layer; a block is the sum of their pages, whatever their widths."""
@@ -84,28 +77,27 @@ class Vllm(Engine):
         constant = rows * V4_ROW * (window + self.in_flight)
         return Plan(per_token * size, (self._group(part, size),), constant)
 
-    def _grouped(self, layers: list[tuple[Part, int]]) -> Plan:
+    def _grouped(self) -> Plan:
         """Groups of equally many layers and equal pages, so that any group can take any block."""
-        by_spec: dict[object, list[int]] = {}
+        counts: dict[object, int] = {}
         parts: dict[object, Part] = {}
-        specs: dict[int, object] = {}
-        for part, index in layers:
-            spec = specs.get(id(part))
-            if spec is None:
-                spec = specs[id(part)] = self._spec(part)
-            by_spec.setdefault(spec, []).append(index)
-            parts.setdefault(spec, part)
+        for stage in self.stages:
+            for part, count in stage.parts:
+                spec = self._spec(part)
+                counts[spec] = counts.get(spec, 0) + count
+                parts.setdefault(spec, part)
         base, page = self._pages(list(parts.values()))
-        counts = [len(indices) for indices in by_spec.values()]
-        size = max(counts) if max(counts) < 1.5 * min(counts) else min(counts)
+        most, least = max(counts.values()), min(counts.values())
+        size = most if most < 1.5 * least else least
         groups: list[Group] = []
-        members: list[list[int]] = []
-        for spec, indices in by_spec.items():
-            number = -(-len(indices) // size)
+        numbers = {spec: -(-count // size) for spec, count in counts.items()}
+        for spec, number in numbers.items():
             tokens = self._tokens_per_page(parts[spec], page, base)
             groups += [self._group(parts[spec], tokens)] * number
-            members += [indices[first::number] for first in range(number)]
-        return Plan(self._most_on_a_stage(members) * page, tuple(groups))
+        longest = max(-(-count // numbers[spec]) for spec, count in counts.items())
+        if len(self.stages) > 1:
+            longest = self._most_on_a_stage(numbers)
+        return Plan(longest * page, tuple(groups))
 
     def _spec(self, part: Part) -> object:
         """What makes two layers interchangeable to the planner: kind, window and page."""
@@ -140,13 +132,18 @@ class Vllm(Engine):
             return Group(tokens, window=part.window, chunked=part.chunked)
         return Group(tokens)
 
-    def _most_on_a_stage(self, members: list[list[int]]) -> int:
-        """Layers of the largest group on the stage that has most of them."""
+    def _most_on_a_stage(self, numbers: dict[object, int]) -> int:
+        """Layers of the largest group on the stage that has most of them; groups take layers in turn."""
+        dealt: dict[object, list[int]] = {}
+        for index, parts in enumerate(self.shape.layers):
+            for part in parts:
+                dealt.setdefault(self._spec(part), []).append(index)
+        members = [dealt[spec][first::number] for spec, number in numbers.items() for first in range(number)]
         most, first = 1, 0
         for size in partition(len(self.shape.layers), self.setup.pp):
             last = first + size
-            here = [sum(first <= index < last for index in group) for group in members]
-            most, first = max(most, *here), last
+            most = max(most, *(sum(first <= index < last for index in group) for group in members))
+            first = last
         return most
 
     def _block_size(self, parts: list[Part]) -> int:
@@ -219,7 +216,7 @@ class Vllm(Engine):
         by_length = version is not None and version >= TOKENS_BY_CONCURRENCY_SINCE
         if len(groups) == 1 and not groups[0].state and not (by_length and groups[0].window):
             return self.pool_blocks(pool) * groups[0].tokens
-        return int(self.concurrency(pool, length) * length)
+        return int(self.pool_units(pool) / self.units(length) * length)
 
     # Budget
 

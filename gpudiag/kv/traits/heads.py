@@ -18,7 +18,14 @@ LAYERS = (
     "num_transformer_layers",
 )
 HIDDEN = ("hidden_size", "n_embd", "n_embed", "d_model", "model_dim")
-QUERY = ("num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_attention_heads")
+QUERY = (
+    "num_attention_heads",
+    "n_head",
+    "n_heads",
+    "num_heads",
+    "num_query_heads",
+    "decoder_attention_heads",
+)
 # vLLM's order of looking for the number of KV heads.
 KEY_VALUE = (
     "n_head_kv",

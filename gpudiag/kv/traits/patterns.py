@@ -16,14 +16,16 @@ from gpudiag.kv.traits.latent import is_latent
 
 Kinds = list[str]
 
+MOST_LAYERS = 10_000
 NEMOTRON_LETTERS = {"M": "mamba2", "*": "attention", "-": "mlp", "E": "moe"}
 
 
 def layer_kinds(config: Config) -> Kinds:
     """One kind name per layer, in order."""
     for reader in READERS:
-        kinds = reader(config)
+        kinds: Kinds | None = reader(config)
         if kinds is not None:
+            positive(len(kinds), "number of layers", most=MOST_LAYERS)
             return kinds
     raise AssertionError("the last reader always answers")
 
@@ -32,7 +34,7 @@ def count(config: Config) -> int:
     """Number of layers, from its own key or from the length of a per-layer list."""
     for name in LAYERS:
         if config.text.get(name) is not None:
-            return positive(config.text[name], name, most=10_000)
+            return positive(config.text[name], name, most=MOST_LAYERS)
     for name in ("layers_block_type", "layer_types", "block_configs", "hybrid_override_pattern"):
         value = config.text.get(name)
         if isinstance(value, (list, str)) and value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 Words = dict[str, str]
 Row = tuple[str, str, str]
 
+NO_BREAK = "\u00a0"
+
 # What fills the bar, in the order it is stacked.
 MARKS = (("weights", "#"), ("activation", "a"), ("runtime", "r"), ("kv", "="), ("reserved", "-"))
 
@@ -22,7 +23,7 @@ MARKS = (("weights", "#"), ("activation", "a"), ("runtime", "r"), ("kv", "="), (
 def layout(answer: Answer, words: Words, language: str, width: int) -> str:
     width = max(40, width)
     blocks = [
-        _headline(answer, words),
+        _wrapped(_headline(answer, words), width),
         _wrapped(answer.formula, width),
         _table(_need(answer, words), words, width),
         _memory(answer, words, width),
@@ -103,8 +104,7 @@ def _memory(answer: Answer, words: Words, width: int) -> str:
     over = f"  {words['over'].format(amount=size(used - total))}" if used > total else ""
     lines = [f"{words['budget']}: {answer.gpu_name}, {size(total)}{over}", drawn]
     legend = [f"{mark} {words[name]} {size(count)}" for name, mark, count in parts if count]
-    lines += textwrap.wrap("   ".join(legend), width, break_on_hyphens=False)
-    return "\n".join(lines)
+    return "\n".join([*lines, *_filled([part.replace(" ", NO_BREAK) for part in legend], width, "  ")])
 
 
 def _bar_parts(answer: Answer) -> list[tuple[str, str, int]]:
@@ -138,22 +138,24 @@ def _list(title: str, items: list[str], width: int, unbroken: bool = False) -> s
         return ""
     lines = [title]
     for item in items:
-        lines += [f"- {item}"] if unbroken else _bullet(item, width)
+        lines += [f"- {item}"] if unbroken else _filled(f"- {item}".split(), width)
     return "\n".join(lines)
 
 
-def _bullet(item: str, width: int) -> list[str]:
-    lines, line = [], "-"
-    for word in item.split():
-        if columns(line) + 1 + columns(word) > width:
-            lines.append(line)
-            line = " "
-        line += f" {word}"
-    return [*lines, line]
-
-
 def _wrapped(text: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False))
+    return "\n".join(_filled(text.split(), width))
+
+
+def _filled(words: list[str], width: int, gap: str = "") -> list[str]:
+    """Words on lines of at most `width` columns; later lines are indented by two."""
+    lines, line = [], ""
+    for word in words:
+        if line and columns(line) + len(gap) + 1 + columns(word) > width:
+            lines.append(line)
+            line = f"  {word}"
+        else:
+            line += f"{gap if line else ''} {word}" if line else word
+    return [one.replace(NO_BREAK, " ") for one in (*lines, line)]
 
 
 def columns(text: str) -> int:

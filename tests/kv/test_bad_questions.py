@@ -1,0 +1,92 @@
+"""One clear sentence for everything that cannot be answered."""
+
+import pytest
+
+from gpudiag.errors import GpudiagError
+from gpudiag.kv import KvError, Question, calculate
+from tests.kv import configs
+from tests.kv.ask import ask
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ([], "expected a JSON object, got a list"),
+        ("hidden_size", "expected a JSON object, got a string"),
+        (7, "expected a JSON object, got a number"),
+        ({}, "the object is empty"),
+        ({"hello": "world"}, "num_hidden_layers is missing"),
+        (
+            {"peft_type": "LORA", "base_model_name_or_path": "Qwen/Qwen3-8B"},
+            "adapter.*ask about Qwen/Qwen3-8B",
+        ),
+        ({"_class_name": "FluxPipeline", "_diffusers_version": "0.30"}, "diffusion pipeline"),
+        ({"producer": {"name": "modelopt"}, "quantization": {}}, "post the config.json next to it"),
+        ({"num_hidden_layers": 12}, "num_attention_heads is missing"),
+    ],
+)
+def test_what_is_no_model_config_is_named_for_what_it_is(config, sentence):
+    with pytest.raises(KvError, match=sentence):
+        calculate(Question.from_mapping({}, config=config))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"tokens": 0}, "tokens: 0 is out of range"),
+        ({"tokens": -5}, "tokens: -5 is out of range"),
+        ({"tokens": 10**12}, "tokens: 1,000,000,000,000 is out of range"),
+        ({"tokens": "many"}, "tokens: expected a number, got 'many'"),
+        ({"tokens": 1.5}, "tokens: 1.5 is not a whole number"),
+        ({"tokens": "nan"}, "tokens: 'nan' is not a number"),
+        ({"tokens": True}, "tokens: expected a number"),
+        ({"requests": 0}, "requests: 0 is out of range"),
+        ({"tp": 3}, "tp: 32 attention heads do not divide over 3 GPUs; this model takes tp 1, 2, 4"),
+        ({"pp": 100}, "pp: 100 stages are more than the model's 32 layers"),
+        ({"gpus": 6, "tp": 4}, "gpus: 6 GPUs do not divide"),
+        ({"kv_dtype": "fp3"}, "kv_dtype: unknown 'fp3'; known: auto, bf16, f16, f32, fp8"),
+        ({"kv_dtype": "q8_0/f16/f16"}, "kv_dtype: unknown"),
+        ({"weights_dtype": "tiny"}, "weights_dtype: unknown 'tiny'; known: auto"),
+        ({"engine": "magic"}, "engine: unknown 'magic'; known: vllm, sglang"),
+        ({"gpu": "H1000"}, "gpu: 'H1000' is not in the catalogue; near names: H100"),
+        ({"gpu": 0.001}, "gpu: 0.001 GiB is out of range"),
+        ({"gpu_memory_utilization": 90}, "gpu_memory_utilization: 90 is out of range"),
+        ({"kv_cache_memory_bytes": 0}, "kv_cache_memory_bytes: 0 is out of range"),
+        ({"model": "lama-3-8b"}, "model: 'lama-3-8b' is not in the catalogue; near names: llama-3-8b"),
+        ({"model": ["a"]}, "model: expected text"),
+        ({"colour": "red"}, "'colour' is no option of the calculator; it has: model"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_it_takes(options, sentence):
+    with pytest.raises(KvError, match=sentence):
+        calculate(Question.from_mapping({"model": "llama-3-8b", **options}))
+
+
+def test_a_question_without_a_model_says_what_to_name():
+    with pytest.raises(KvError, match="model: missing"):
+        Question.from_mapping({"tokens": 8192})
+
+
+def test_kv_heads_that_neither_divide_nor_repeat_are_refused():
+    phi = {**configs.LLAMA_8B, "num_attention_heads": 40, "hidden_size": 5120, "num_key_value_heads": 10}
+
+    with pytest.raises(KvError, match="10 KV heads neither divide over 4 GPUs"):
+        ask(phi, tp=4)
+
+
+def test_errors_are_what_every_surface_shows():
+    assert issubclass(KvError, GpudiagError)
+    assert KvError.status == 422
+
+
+@pytest.mark.parametrize("value", [None, {}, [], "text", -1, 0, 10**30, 1.5, True])
+@pytest.mark.parametrize("key", [*sorted(configs.GPT_OSS_120B), "kv_lora_rank", "n_layer", "block_configs"])
+def test_any_value_in_a_config_gives_an_answer_or_one_sentence(key, value):
+    try:
+        answer = calculate(
+            Question.from_mapping({"gpu": "H100"}, config={**configs.GPT_OSS_120B, key: value})
+        )
+    except KvError as error:
+        assert "\n" not in str(error)
+    else:
+        assert answer.bytes_per_request > 0

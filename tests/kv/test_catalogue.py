@@ -1,0 +1,78 @@
+"""The data files: enough models and GPUs, each with a source, each answerable."""
+
+import pytest
+
+from gpudiag.kv import catalogue
+from tests.kv.ask import ask
+
+
+def test_there_are_enough_models_and_gpus():
+    assert len(catalogue.all_models()) >= 90
+    assert len([gpu for gpu in catalogue.all_gpus() if gpu.verified]) >= 40
+
+
+@pytest.mark.parametrize("model", catalogue.all_models(), ids=lambda model: model.name)
+def test_every_model_is_answered_and_found_by_each_of_its_names(model):
+    found = {catalogue.find_model(name).model.name for name in (model.name, *model.aliases)}
+
+    assert {model.name} == found
+    assert ask(model.name).bytes_per_request > 0
+    assert model.source
+
+
+@pytest.mark.parametrize("gpu", catalogue.all_gpus(), ids=lambda gpu: gpu.name)
+def test_every_gpu_is_found_by_each_of_its_names(gpu):
+    found = {catalogue.find_gpu(name).name for name in (gpu.name, f"NVIDIA {gpu.name}", *gpu.aliases)}
+
+    assert {gpu.name} == found
+    assert gpu.verified != gpu.source.startswith("UNVERIFIED")
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("llama-3-8b", "meta-llama/Meta-Llama-3-8B"),
+        ("llama3:8b", "meta-llama/Meta-Llama-3-8B"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Meta-Llama-3.1-8B"),
+        ("Qwen3 32B", "Qwen/Qwen3-32B"),
+        ("deepseek-r1", "deepseek-ai/DeepSeek-R1"),
+        ("gpt-oss:120b", "openai/gpt-oss-120b"),
+        ("gemma-3-27b-it", "google/gemma-3-27b-it"),
+        ("mistral-7b", "mistralai/Mistral-7B-Instruct-v0.3"),
+    ],
+)
+def test_what_people_type_is_understood(typed, expected):
+    assert expected == catalogue.find_model(typed).model.name
+
+
+def test_a_quantised_copy_has_the_geometry_of_its_base_and_its_own_weights():
+    base, copy = ask("qwen3-32b"), ask("Qwen/Qwen3-32B-AWQ")
+
+    assert base.bytes_per_token == copy.bytes_per_token
+    assert copy.weights_format.name == "int4"
+    assert "weights-from-name" in [note.key for note in copy.notes]
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("NVIDIA H100 80GB HBM3", "H100"),
+        ("NVIDIA GeForce RTX 4090", "RTX-4090"),
+        ("Tesla T4", "T4"),
+        ("NVIDIA A100-SXM4-40GB", "A100-40GB"),
+        ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX-PRO-6000"),
+    ],
+)
+def test_names_that_nvml_prints_are_understood(printed, expected):
+    assert expected == catalogue.find_gpu(printed).name
+
+
+def test_a_gpu_has_what_nvml_shows_and_not_the_number_on_the_box():
+    assert catalogue.find_gpu("H100").total_bytes == 81_559 * 2**20
+
+
+def test_a_model_without_a_read_source_is_answered_as_beta():
+    answer = ask("phi-4")
+
+    assert "unverified-geometry" in [note.key for note in answer.notes]
+    assert answer.kinds["bytes_per_token"] == "inferred"

@@ -1,0 +1,209 @@
+"""What engines really allocate, against numbers that they printed in public logs."""
+
+import pytest
+
+from tests.kv import configs
+from tests.kv.ask import GIB, MIB, ask
+
+H100 = {"gpu": 79.19, "gpu_memory_utilization": 0.95, "max_num_seqs": 1024, "max_num_batched_tokens": 8192}
+
+
+def test_vllm_cuts_a_plain_model_into_blocks_of_16():
+    # llm-d-planner log: 58.11 GiB, 29,751 blocks, 58.11 requests of 8,192 tokens
+    answer = ask(configs.LLAMA_8B, engine="vllm", max_model_len=8192, kv_cache_memory_bytes=62_395_137_392)
+
+    assert (answer.pool_blocks, answer.pool_tokens) == (29_752, 476_032)
+    assert round(answer.max_concurrency, 2) == 58.11
+
+
+def test_vllm_rounds_a_request_up_to_whole_blocks():
+    assert ask(configs.LLAMA_8B, tokens=1000, engine="vllm").bytes_per_request == 131_072 * 1008
+
+
+def test_vllm_deals_window_layers_into_groups_that_share_blocks():
+    # Gemma-3-27B on vLLM 0.19: 19.53 GiB, 15,997 blocks in 7 groups, concurrency 4.46
+    answer = ask(
+        configs.GEMMA_3_27B,
+        engine="vllm",
+        engine_version="0.19.0",
+        max_model_len=8192,
+        max_num_batched_tokens=8192,
+        kv_cache_memory_bytes=20_970_177_822,
+    )
+
+    assert len(answer.engine.plan.groups) == 7
+    assert answer.pool_blocks == pytest.approx(15_997, rel=1e-3)
+    assert round(answer.max_concurrency, 2) == 4.46
+
+
+@pytest.mark.parametrize(
+    ("config", "tokens", "expected"),
+    [
+        (configs.GEMMA_3_27B, 131_072, 14.23),
+        (configs.GPT_OSS_120B, 131_072, 4.79),
+        (configs.QWEN35_27B, 131_072, 8.33),
+        (configs.QWEN35_27B, 1_024, 0.383),
+    ],
+)
+def test_a_long_request_on_vllm_costs_its_window_and_what_is_in_flight(config, tokens, expected):
+    answer = ask(
+        config,
+        tokens=tokens,
+        engine="vllm",
+        engine_version="0.19.0",
+        kv_dtype="bf16",
+        max_num_batched_tokens=8192,
+    )
+
+    assert answer.bytes_per_request / GIB == pytest.approx(expected, rel=2e-3)
+
+
+def test_newer_vllm_keeps_two_batches_in_flight():
+    old, new = (
+        ask(
+            configs.GEMMA_3_27B, tokens=131_072, engine="vllm", engine_version=version
+        ).fixed_bytes_per_request
+        for version in ("0.19.0", "0.33.0")
+    )
+
+    assert old < new < 2 * old
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param({"kv_dtype": "bf16"}, 784, id="bf16"),
+        pytest.param({"kv_dtype": "fp8"}, 1568, id="halving the dtype doubles the block"),
+        pytest.param(
+            {"kv_dtype": "fp8", "tp": 2, "num_speculative_tokens": 3}, 1600, id="draft tokens widen"
+        ),
+    ],
+)
+def test_a_state_page_decides_the_attention_block_of_a_hybrid(options, expected):
+    answer = ask(configs.QWEN35_27B, engine="vllm", **options)
+
+    assert expected == answer.engine.plan.groups[-1].tokens
+
+
+def test_a_hybrid_with_draft_tokens_needs_their_states_and_one_more_layer():
+    # club-3090: 11.05 GiB, 426 blocks, 2.38 requests of 262,144 tokens
+    answer = ask(
+        configs.QWEN35_27B,
+        engine="vllm",
+        kv_dtype="fp8",
+        tp=2,
+        num_speculative_tokens=3,
+        max_model_len=262_144,
+        kv_cache_memory_bytes=426 * 17 * 1600 * 1024,
+    )
+
+    assert answer.pool_blocks == 426
+    assert answer.engine.units(262_144) == 164 + 3 * 5
+    assert round(answer.max_concurrency, 2) == 2.38
+
+
+def test_a_pool_below_one_request_is_what_vllm_refuses_to_start_with():
+    answer = ask(configs.LLAMA_8B, engine="vllm", max_model_len=29_000, kv_cache_memory_bytes=3_103_113_871)
+
+    assert "vllm-refuses" in [note.key for note in answer.notes]
+
+
+def test_the_vllm_pool_is_what_utilization_leaves_after_everything_else():
+    # Llama-3.1-8B on one H100 of 79.19 GiB: 58.11 GiB
+    llama_31 = {**configs.LLAMA_8B, "max_position_embeddings": 131_072}
+    answer = ask(llama_31, engine="vllm", engine_version="0.19.0", max_model_len=8192, **H100)
+    budget = answer.budget
+    spent = answer.weights_bytes + budget.activation_bytes + budget.non_torch_bytes + budget.pool_bytes
+
+    assert budget.requested_bytes == spent
+    assert budget.pool_bytes / GIB == pytest.approx(58.11, rel=5e-3)
+
+
+def test_from_021_on_vllm_also_sets_cuda_graphs_aside():
+    old, new = (
+        ask(configs.LLAMA_8B, engine="vllm", engine_version=version, **H100).budget
+        for version in ("0.20.0", "0.21.0")
+    )
+
+    assert old.pool_bytes - new.pool_bytes == new.cuda_graph_bytes
+
+
+def test_sglang_counts_tokens_and_not_blocks():
+    # DeepSeek-V3 with fp8 latent rows: 17.16 GiB, 524,288 tokens
+    answer = ask(configs.DEEPSEEK_V3, engine="sglang", kv_dtype="fp8", kv_cache_memory_bytes=18_425_409_700)
+
+    assert answer.pool_blocks is None
+    assert answer.pool_tokens == pytest.approx(524_288, rel=1e-3)
+
+
+def test_sglang_gives_window_layers_of_known_architectures_a_smaller_pool():
+    answer = ask(configs.GPT_OSS_120B, engine="sglang", kv_cache_memory_bytes=GIB)
+
+    assert GIB // (18 * 2048 + round(0.8 * 18 * 2048)) == answer.pool_tokens
+
+
+def test_the_scarcer_pool_of_sglang_decides_a_hybrid():
+    answer = ask(configs.QWEN35_27B, tokens=131_072, requests=2, engine="sglang", tp=2, gpu="L40S")
+
+    assert (answer.fits, answer.over_capacity_bytes > 0) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "expected"),
+    [
+        pytest.param(configs.GEMMA_4_E4B, {"tokens": 32_768}, 552 * MIB, id="ollama log: 512 + 40 MiB"),
+        pytest.param(
+            configs.QWEN35_27B,
+            {"tokens": 65_536, "requests": 4},
+            round(16_982.5 * MIB),
+            id="slots share cells, states do not",
+        ),
+        pytest.param(configs.LLAMA_8B, {"tokens": 1000}, 1024 * 131_072, id="cells come in steps of 256"),
+        pytest.param(
+            configs.DEEPSEEK_V3, {"tokens": 32_768, "kv_dtype": "q8_0"}, 32_768 * 61 * 612, id="q8_0 latent"
+        ),
+    ],
+)
+def test_llama_cpp_allocates_cells_for_the_whole_context(config, options, expected):
+    assert expected == ask(config, engine="llama.cpp", **options).total_bytes
+
+
+def test_llama_cpp_keeps_states_in_f32_and_one_more_per_draft_token():
+    once, thrice = (
+        ask(configs.QWEN35_27B, engine="llama.cpp", num_speculative_tokens=drafts).fixed_bytes_per_request
+        for drafts in (0, 2)
+    )
+
+    assert once / MIB == 149.625
+    assert 3 * once == thrice
+
+
+def test_llama_cpp_leaves_window_layers_at_f16_when_the_rest_is_quantised():
+    plain, quantised = (
+        ask(configs.GEMMA_3_27B, tokens=32_768, engine="llama.cpp", kv_dtype=dtype).fixed_bytes_per_request
+        for dtype in ("f16", "q8_0")
+    )
+
+    assert plain == quantised
+
+
+@pytest.mark.parametrize(
+    "engine", ["tensorrt-llm", "lmdeploy", "tgi", "ollama", "llama.cpp", "sglang", "vllm"]
+)
+def test_every_engine_says_what_a_gpu_holds(engine):
+    answer = ask(configs.LLAMA_8B, tokens=4096, requests=2, engine=engine, gpu="A100")
+
+    assert answer.fits
+    assert answer.largest_batch >= 2
+    assert 0 < answer.budget.pool_bytes < 80 * GIB
+
+
+def test_lmdeploy_keeps_scale_and_zero_for_every_quantised_vector():
+    assert ask(configs.LLAMA_8B, engine="lmdeploy", kv_dtype="int8").bytes_per_token == 2 * 32 * 8 * (128 + 4)
+
+
+def test_data_parallel_replicas_share_the_requests():
+    answer = ask(configs.LLAMA_8B, tokens=8192, requests=33, dp=4, gpu="H100")
+
+    assert answer.total_bytes == 9 * GIB
+    assert answer.largest_batch % 4 == 0

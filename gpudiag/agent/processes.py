@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import pwd
 import re
-from collections.abc import Iterable
 
 from gpudiag.agent.files import raw, text
 from gpudiag.agent.host import cpu_list, pressure
@@ -86,7 +85,7 @@ class _Known:
         self.at: float | None = None
         self.cpu = 0
         self.io: tuple[int, int] | None = None
-        self.threads: dict[int, int] = {}
+        self.threads: dict[int, tuple[int, float]] = {}  # tid → ticks, and when they were read
         self.hot: list[int] = []
         self.full_round_at = 0.0
         self.throttled: int | None = None
@@ -235,7 +234,7 @@ class Processes:
         if span > 0:
             reading.cpu_percent = round(100 * (stat.cpu - known.cpu) / TICKS / span, 1)
         self._read_io(reading, known, place, span)
-        self._read_threads(reading, known, stat, place, monotonic, span)
+        self._read_threads(reading, known, stat, place, monotonic)
         self._read_quota(reading, known, span)
         known.at, known.cpu = monotonic, stat.cpu
 
@@ -254,39 +253,43 @@ class Processes:
         stat: Stat,
         place: str,
         monotonic: float,
-        span: float,
     ) -> None:
         """The three busiest threads. All are looked at now and then, in between those that were busy."""
         if reading.cpu_percent is not None and reading.cpu_percent < BUSY_PERCENT and stat.state != "D":
             known.threads.clear()
+            known.hot = []
             reading.threads = []
             return
-        tids: Iterable[int] = known.hot
-        if not known.hot or monotonic - known.full_round_at >= FULL_ROUND_SECONDS:
-            known.full_round_at = monotonic
-            tids = _numbers(f"{place}/task")
+        whole = not known.hot or monotonic - known.full_round_at >= FULL_ROUND_SECONDS
         readings: list[ThreadReading] = []
-        ticks: dict[int, int] = {}
-        for tid in tids:
+        seen: dict[int, tuple[int, float]] = {}
+        for tid in _numbers(f"{place}/task") if whole else known.hot:
             thread = stat_of(f"{place}/task/{tid}/stat")
             if thread is None:
                 continue
-            ticks[tid] = thread.cpu
-            before = known.threads.get(tid)
-            percent = None
-            if span > 0 and before is not None:
-                percent = round(100 * (thread.cpu - before) / TICKS / span, 1)
+            seen[tid] = (thread.cpu, monotonic)
+            ticks, at = known.threads.get(tid, (0, monotonic))
+            percent = (
+                round(100 * (thread.cpu - ticks) / TICKS / (monotonic - at), 1) if monotonic > at else None
+            )
             readings.append(
                 ThreadReading(tid=tid, name=printable(thread.name), cpu_percent=percent, state=thread.state)
             )
-        known.threads = ticks
-        readings.sort(key=lambda t: -(t.cpu_percent or 0.0))
-        known.hot = [thread.tid for thread in readings[:THREADS_KNOWN]]
-        told = [thread for thread in readings if thread.cpu_percent is not None][:THREADS_TOLD]
-        for hot in told:
-            if hot.state == "D":
-                hot.wait_channel = _wait_channel(f"{place}/task/{hot.tid}")
-        reading.threads = told or None
+        known.threads = seen if whole else {**known.threads, **seen}
+        self._tell_hottest(reading, known, readings, place)
+        if whole and known.hot:
+            known.full_round_at = monotonic
+
+    def _tell_hottest(
+        self, reading: ProcessReading, known: _Known, readings: list[ThreadReading], place: str
+    ) -> None:
+        rated = [thread for thread in readings if thread.cpu_percent is not None]
+        rated.sort(key=lambda thread: -(thread.cpu_percent or 0.0))
+        known.hot = [thread.tid for thread in rated[:THREADS_KNOWN]]
+        for thread in rated[:THREADS_TOLD]:
+            if thread.state == "D":
+                thread.wait_channel = _wait_channel(f"{place}/task/{thread.tid}")
+        reading.threads = rated[:THREADS_TOLD] or None
 
     def _read_quota(self, reading: ProcessReading, known: _Known, span: float) -> None:
         if known.cgroup is None or known.cgroup == "/":

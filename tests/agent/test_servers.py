@@ -1,0 +1,193 @@
+"""Inference servers on the host: found by their processes, asked at their own address."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from gpudiag.agent.servers import DeclaredServer, Servers, listening_ports
+from gpudiag.model import EngineReading, GpuUse, ProcessReading
+from tests.agent.machine import FakeHost
+
+PAGE = b"""\
+vllm:num_requests_running{model_name="m",engine="0"} 3
+vllm:num_requests_waiting{model_name="m",engine="0"} 1
+vllm:kv_cache_usage_perc{model_name="m",engine="0"} 0.25
+"""
+
+
+class Engine:
+    """A server on loopback that answers as told: `page`, `delay`, `redirect`, `size`."""
+
+    def __init__(self) -> None:
+        self.page, self.delay, self.redirect = PAGE, 0.0, ""
+        self.asked: list[str] = []
+        engine = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                engine.asked.append(self.path)
+                time.sleep(engine.delay)
+                body = b"" if self.path == "/health" else engine.page
+                self.send_response(302 if engine.redirect else 200)
+                if engine.redirect:
+                    self.send_header("Location", engine.redirect)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                with contextlib.suppress(OSError):  # the agent may have had enough
+                    self.wfile.write(body)
+
+            def log_message(self, format: str, *arguments: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
+        self.thread.start()
+
+    @property
+    def port(self) -> int:
+        return int(self.server.server_address[1])
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    engine = Engine()
+    yield engine
+    engine.close()
+
+
+def server(port: int, pid: int = 50, *more: str) -> ProcessReading:
+    command = " ".join(["python3 /usr/bin/vllm serve m --port", str(port), *more])
+    return ProcessReading(pid=pid, name="vllm", command=command, parent_pid=1, started_at=1.0)
+
+
+def worker(pid: int = 70, parent: int = 50, gpu: int = 0) -> ProcessReading:
+    return ProcessReading(
+        pid=pid,
+        name="VLLM::EngineCor",
+        command="VLLM::EngineCore",
+        parent_pid=parent,
+        started_at=2.0,
+        gpus=[GpuUse(gpu=gpu, memory_used_bytes=1)],
+    )
+
+
+def ask(host: FakeHost, processes: list[ProcessReading], *declared: DeclaredServer) -> list[EngineReading]:
+    for process in processes:
+        host.process(process.pid, process.name or "", parent=process.parent_pid or 1)
+    return Servers(str(host.proc), declared).read(processes)
+
+
+def test_a_server_is_found_and_asked(host: FakeHost, engine: Engine) -> None:
+    [reading] = ask(host, [server(engine.port), worker()])
+
+    assert (reading.engine, reading.name) == ("vllm", f"vllm:{engine.port}")
+    assert (reading.requests_running, reading.requests_waiting, reading.kv_used_ratio) == (3, 1, 0.25)
+    assert (reading.metrics_ok, reading.health_ok, reading.ever_answered) == (True, True, True)
+    assert (reading.pid, reading.worker_pids, reading.gpus) == (50, [70], [0])
+    assert reading.parent_alive is True
+
+
+def test_what_the_command_line_declares_is_kept(host: FakeHost, engine: Engine) -> None:
+    flags = ("--max-num-seqs", "128", "--gpu-memory-utilization=0.85", "--tensor-parallel-size", "2")
+    [reading] = ask(host, [server(engine.port, 50, *flags)])
+
+    assert (reading.max_num_seqs, reading.gpu_memory_utilization, reading.tensor_parallel) == (128, 0.85, 2)
+
+
+def test_a_worker_without_a_server_is_an_orphan(host: FakeHost) -> None:
+    [reading] = ask(host, [worker(parent=1)])
+
+    assert (reading.engine, reading.pid, reading.parent_alive) == ("vllm", None, False)
+    assert (reading.metrics_ok, reading.worker_pids, reading.gpus) == (False, [70], [0])
+
+
+def test_a_server_that_hangs_delays_nobody_for_longer_than_two_seconds(
+    host: FakeHost, engine: Engine
+) -> None:
+    engine.delay = 5.0
+    other = Engine()
+    try:
+        start = time.monotonic()
+        slow, quick = ask(host, [server(engine.port, 50), server(other.port, 51)])
+        took = time.monotonic() - start
+    finally:
+        other.close()
+
+    assert took < 3
+    assert (slow.metrics_ok, slow.health_ok) == (False, False)
+    assert quick.metrics_ok is True
+
+
+def test_a_redirect_is_not_followed(host: FakeHost, engine: Engine) -> None:
+    other = Engine()
+    try:
+        engine.redirect = f"http://127.0.0.1:{other.port}/metrics"
+        [reading] = ask(host, [server(engine.port)])
+    finally:
+        other.close()
+
+    assert reading.metrics_ok is False
+    assert other.asked == []
+
+
+def test_an_endless_page_is_cut_off(host: FakeHost, engine: Engine) -> None:
+    engine.page = b"# " + b"x" * (3 << 20)
+    [reading] = ask(host, [server(engine.port)])
+
+    assert (reading.metrics_ok, reading.health_ok) == (False, True)
+
+
+def test_a_server_that_is_down_says_so(host: FakeHost, engine: Engine) -> None:
+    port = engine.port
+    down = Engine()
+    free = down.port
+    down.close()
+    first, second = ask(host, [server(port, 50), server(free, 51)])
+
+    assert first.metrics_ok is True
+    assert (second.metrics_ok, second.port_open) == (False, False)
+
+
+def test_a_declared_server_is_asked_without_its_process(host: FakeHost, engine: Engine) -> None:
+    declared = DeclaredServer("vllm", f"http://127.0.0.1:{engine.port}")
+    [reading] = ask(host, [], declared)
+
+    assert (reading.declared, reading.metrics_ok, reading.parent_alive) == (True, True, None)
+
+
+def test_a_restarted_server_has_not_answered_yet(host: FakeHost, engine: Engine) -> None:
+    servers = Servers(str(host.proc))
+    host.process(50, "vllm")
+    servers.read([server(engine.port)])
+    down = server(1, 50)
+    down.started_at = 99.0
+    [reading] = servers.read([down])
+
+    assert reading.ever_answered is False
+
+
+def test_an_engine_that_nobody_can_read_yet_is_still_named(host: FakeHost) -> None:
+    unknown = ProcessReading(pid=50, name="lmdeploy", command="lmdeploy serve api_server m", parent_pid=1)
+    [reading] = ask(host, [unknown])
+
+    assert (reading.engine, reading.pid, reading.metrics_ok) == ("lmdeploy", 50, False)
+
+
+def test_the_ports_on_which_a_process_listens(engine: Engine) -> None:
+    ports = listening_ports("/proc", os.getpid())
+
+    assert ports is not None
+    assert engine.port in ports

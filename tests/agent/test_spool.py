@@ -1,0 +1,119 @@
+"""Snapshots that wait on disk: in order, bounded, whole after a crash."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudiag.agent.spool import Spool
+
+
+def drained(spool: Spool) -> list[bytes]:
+    found = []
+    while (snapshot := spool.oldest()) is not None:
+        found.append(snapshot)
+        spool.done()
+    return found
+
+
+def test_what_waits_comes_back_in_order(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    for number in range(20):
+        spool.add(b"snapshot %d" % number)
+
+    assert drained(spool) == [b"snapshot %d" % number for number in range(20)]
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_restarted_agent_finds_what_waited_and_adds_behind_it(tmp_path: Path) -> None:
+    Spool(tmp_path).add(b"before")
+    spool = Spool(tmp_path)
+    spool.add(b"after")
+
+    assert drained(spool) == [b"before", b"after"]
+
+
+def test_a_full_spool_drops_the_oldest_and_counts_the_loss(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, largest_bytes=5_000)
+    noise = random.Random(1)
+    snapshots = [noise.randbytes(1_000) for _ in range(20)]
+    for snapshot in snapshots:
+        spool.add(snapshot)
+    kept = drained(spool)
+
+    assert kept == snapshots[-len(kept) :]
+    assert 3 <= len(kept) <= 5
+    assert spool.lost == 20 - len(kept)
+
+
+def test_half_written_and_spoilt_files_are_passed_over(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    for number in range(3):
+        spool.add(b"snapshot %d" % number)
+    first = min(tmp_path.iterdir())
+    first.write_bytes(first.read_bytes()[:5])
+    (tmp_path / "0000000000000009.snapshot.part").write_bytes(b"half")
+    (tmp_path / "notes.txt").write_text("not ours")
+    again = Spool(tmp_path)
+
+    assert drained(again) == [b"snapshot 1", b"snapshot 2"]
+    assert again.lost == 1
+    assert sorted(os.listdir(tmp_path)) == ["notes.txt"]
+
+
+def test_a_full_disk_loses_the_snapshot_and_says_what_to_do(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+import resource, signal
+from gpudiag.agent.spool import Spool
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+spool = Spool(Path(sys.argv[1]))
+import random
+print(spool.add(b"small"), spool.add(random.Random(1).randbytes(5000)), spool.lost, spool.problem)
+print(spool.add(b"small"), len(spool), spool.problem)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    first, second = result.stdout.splitlines()
+
+    assert first.startswith("True False 1 snapshots cannot be kept in")
+    assert "Free space" in first
+    assert second == "True 2 None"
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    spool = Spool(tmp_path / "file" / "spool")
+
+    assert spool.problem is not None
+    assert spool.add(b"x") is False
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sampled_from(["add", "done", "restart"]), max_size=40))
+def test_order_holds_over_any_sequence(steps: list[str]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        spool, expected, number = Spool(Path(folder)), [], 0
+        for step in steps:
+            if step == "add":
+                number += 1
+                spool.add(b"%d" % number)
+                expected.append(b"%d" % number)
+            elif step == "done" and expected:
+                assert spool.oldest() == expected.pop(0)
+                spool.done()
+            elif step == "restart":
+                spool = Spool(Path(folder))
+
+        assert drained(spool) == expected

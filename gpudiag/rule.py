@@ -19,6 +19,7 @@ from gpudiag.window import W2, W5, GpuWindow, NotMeasured, Window
 
 # Precedence: a lower rank explains the rest; hints never headline.
 BLIND, DEVICE, MEMORY_ERROR, THERMAL, STUCK, MEMORY, CAPACITY, INEFFICIENT, STATE, HINT = range(1, 11)
+TEXT = 11  # what a pasted text lacks: it decides, but after everything that was seen
 
 Subject = Literal["gpu", "node", "fleet"]
 

@@ -65,7 +65,7 @@ _TABLE: tuple[tuple[str, Convert, str, str, str], ...] = (
         "*gpu_shutdown_temp", "temperature/gpu_temp_max_threshold", "",
     ),
     (
-        "temperature_max_operating_celsius", v.celsius,
+        "temperature_operating_max_celsius", v.celsius,
         "*gpu_max_operating_temp", "temperature/gpu_temp_max_gpu_threshold", "",
     ),
     ("temperature_memory_celsius", v.celsius, "*memory_current_temp", "temperature/memory_temp", "temperature.memory"),

@@ -1,1 +1,4 @@
-"""What one pasted sample can and cannot show."""
+"""Rules about pasted text: what one sample shows, what it lacks, and what it cannot show.
+
+They judge windows whose snapshots come from `gpudiag.smi`; `sample.py` builds such windows for cases.
+"""

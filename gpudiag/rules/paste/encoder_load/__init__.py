@@ -1,0 +1,68 @@
+"""The video encoder or decoder works, which GPU utilization does not count."""
+
+from gpudiag.model import Evidence
+from gpudiag.rule import STATE, Fires, measured, rule
+from gpudiag.window import GpuWindow
+
+
+@rule(
+    severity="ok",
+    rank=STATE,
+    confidence="proven",
+    maturity="experimental",
+    given=("pasted",),
+    explains=("memory-held-idle", "low-util-under-load"),
+)
+def encoder_load(
+    gpu: GpuWindow,
+    *,
+    min_percent: float = 10.0,
+    max_utilization_percent: float = 40.0,
+    min_power_share: float = 0.20,
+) -> Fires | None:
+    """The video encoder or decoder works; GPU utilization does not count it."""
+    if gpu.reading.error:
+        return None
+    seen = _at_work(gpu, min_percent)
+    if seen:
+        return Fires(tuple(seen))
+    if gpu.reading.encoder_percent == 0 and not gpu.reading.decoder_percent:
+        return None
+    return _likely_program(gpu, max_utilization_percent, min_power_share)
+
+
+def _at_work(gpu: GpuWindow, min_percent: float) -> list[Evidence]:
+    reading = gpu.reading
+    uses = [use for p in gpu.processes for use in p.reading.gpus or () if use.gpu == gpu.index]
+    shown = {
+        "encoder_percent": [reading.encoder_percent, *(use.encoder_percent for use in uses)],
+        "decoder_percent": [reading.decoder_percent, *(use.decoder_percent for use in uses)],
+    }
+    seen = []
+    for name, values in shown.items():
+        most = max((value for value in values if value is not None), default=0.0)
+        if most > min_percent:
+            seen.append(measured(name, most, source="pasted text"))
+    if reading.encoder_sessions:
+        seen.append(measured("encoder_sessions", reading.encoder_sessions, source="pasted text"))
+    return seen
+
+
+def _likely_program(gpu: GpuWindow, max_utilization_percent: float, min_power_share: float) -> Fires | None:
+    """A program that encodes computes here, and the power is above rest at little utilization."""
+    coders = [
+        p
+        for p in gpu.processes
+        if p.workload.kind == "encoder"
+        and any(use.gpu == gpu.index and "C" in (use.type or "C") for use in p.reading.gpus or ())
+    ]
+    reading = gpu.reading
+    if not coders or (reading.utilization_percent or 0.0) > max_utilization_percent:
+        return None
+    power, limit = reading.power_watts, reading.power_limit_watts
+    if power is not None and limit is not None and power < min_power_share * limit:
+        return None
+    seen = [measured("process", coders[0].reading.name or "encoder", source="pasted text")]
+    if power is not None:
+        seen.append(measured("power_watts", power, of=limit, source="pasted text"))
+    return Fires(tuple(seen), severity="info", confidence="possible", variant="program")

@@ -1,0 +1,57 @@
+"""The text ends in the middle, or a part of the output is not in it: the text is short, not the machine."""
+
+from gpudiag.model import Evidence, PasteReading
+from gpudiag.rule import TEXT, Fires, measured, rule
+from gpudiag.window import Window
+
+# which part is missing → the wording, in the order in which one is chosen
+VARIANTS = {
+    "joined": "joined",
+    "gpus": None,
+    "document": "cut-short",
+    "row": "cut-short",
+    "gpu_part": "fragment",
+    "columns": "fragment",
+    "gpu_line": "fragment",
+    "processes": "process-list",
+    "other_machine": "other-machine",
+    "shortened": "cut-short",
+    "header": "fragment",
+    "fewer": "fewer",
+}
+
+
+@rule(severity="info", rank=TEXT, confidence="proven", maturity="experimental")
+def paste_incomplete(node: Window) -> Fires | None:
+    """Part of the pasted output is missing."""
+    paste = node.latest.paste if node.latest else None
+    if paste is None or not paste.missing:
+        return None
+    variant = next((name for part, name in VARIANTS.items() if part in paste.missing), "cut-short")
+    return Fires(_numbers(paste), variant=variant, words={"command": _command(paste)})
+
+
+def _numbers(paste: PasteReading) -> tuple[Evidence, ...]:
+    numbers: dict[str, int | None] = {
+        "gpus_complete": paste.gpus_whole,
+        "gpus_cut": paste.gpus_cut,
+        "gpus_attached": paste.gpus_announced,
+    }
+    return tuple(
+        measured(name, value, source="pasted text") for name, value in numbers.items() if value is not None
+    )
+
+
+def _command(paste: PasteReading) -> str:
+    """The command that prints the whole of what was pasted in part."""
+    for name, command in (
+        ("xml", "nvidia-smi -q -x"),
+        ("query", "nvidia-smi -q"),
+        (
+            "csv",
+            "nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used,memory.total --format=csv",
+        ),
+    ):
+        if name in paste.formats and "table" not in paste.formats:
+            return command
+    return "nvidia-smi"

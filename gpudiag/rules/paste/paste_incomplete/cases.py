@@ -1,0 +1,34 @@
+"""Situations of paste-incomplete and its look-alikes."""
+
+from gpudiag.rule import Case
+from gpudiag.rules.paste.sample import GIB, runs, sample, shown
+from gpudiag.window import Window
+
+
+def _lacks(*missing: str) -> Window:
+    return sample(shown(), missing=list(missing), gpus_announced=4)
+
+
+def _two_of_eight() -> Window:
+    return sample(shown(0), shown(1), missing=["gpus"], gpus_whole=2, gpus_cut=1)
+
+
+def _only_processes() -> Window:
+    return sample(processes=(runs(memory_used_bytes=GIB),), missing=["gpu_part"], gpus_whole=0)
+
+
+def _no_process_part() -> Window:
+    return sample(shown(), process_list="absent")
+
+
+CASES = [
+    Case("a row of the table ends in the middle", _two_of_eight, "fires", gpu=None, severity="info"),
+    Case("XML without its end", lambda: _lacks("document"), "fires", gpu=None, variant="cut-short"),
+    Case("a process list without its GPUs", _only_processes, "fires", gpu=None, variant="fragment"),
+    Case("processes without their end", lambda: _lacks("processes"), "fires", gpu=None, variant="process-list"),
+    Case("all lines run together", lambda: _lacks("joined"), "fires", gpu=None, variant="joined"),
+    Case("two machines in one text", lambda: _lacks("other_machine"), "fires", gpu=None, variant="other-machine"),
+    Case("one of four attached GPUs", lambda: _lacks("fewer"), "fires", gpu=None, variant="fewer"),
+    Case("a whole table", lambda: sample(shown()), "clear", gpu=None),
+    Case("no process part, and nothing claimed about processes", _no_process_part, "clear", gpu=None),
+]  # fmt: skip

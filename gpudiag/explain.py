@@ -107,7 +107,8 @@ class _Speaker:
     def verdict(self, verdict: Verdict, node: bool = False) -> dict[str, Any]:
         headline = self.headline(verdict.finding) if verdict.finding else self.not_enough(verdict.gpu)
         several = len(self.checkup.snapshot.gpus) > 1
-        if node and several and verdict.gpu is not None and not verdict.shared:
+        named = f"GPU {verdict.gpu}" in headline
+        if node and several and verdict.gpu is not None and not verdict.shared and not named:
             headline = f"GPU {verdict.gpu}: {headline}"
         finding = verdict.finding
         return {

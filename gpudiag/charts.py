@@ -258,7 +258,7 @@ def memory_bar_svg(
         drawing.box(
             edge, top + 5, width - edge, thick - 10, "over", words["over"].format(size=units.size(over))
         )
-        drawing.rule(edge, 0, edge, top + thick + 4, "ink", 2)
+        drawing.rule(edge, top - 3, edge, top + thick + 4, "ink", 2)
         drawing.text(0, 12, words["card"].format(total=units.size(total)), size=11)
         amount = words["over"].format(size=units.size(over))
         drawing.text(width, 12, amount, anchor="end", paint="over", size=11)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from gpudiag.examine import Ruleset, examine
+from gpudiag.examine import examine
 from gpudiag.explain import explain
 from gpudiag.rule import Case, Rule
 from gpudiag.words import Language
@@ -35,7 +35,7 @@ class Runbook:
     lookalikes: list[str] = field(default_factory=list)
 
 
-def runbook_of(rule: Rule, rules: Ruleset, language: Language) -> Runbook:
+def runbook_of(rule: Rule, language: Language) -> Runbook:
     """The runbook of one rule. Its examples are judged with the rules as they come, without settings."""
     page = page_of(rule.module, rule.id, language)
     cases = _cases(rule)
@@ -43,7 +43,7 @@ def runbook_of(rule: Rule, rules: Ruleset, language: Language) -> Runbook:
     lookalikes = [case.title for case in cases if case.expect == "clear"]
     return Runbook(
         rule,
-        _bare(page.headline(None)),
+        in_general(page.headline(None)),
         [form for form in forms if form],
         page.sources,
         _said(page),
@@ -76,17 +76,17 @@ def _fired(rule_id: str, case: Case, language: Language) -> dict[str, Any] | Non
     return next((finding for finding in found if finding["rule"] == rule_id), None)
 
 
-def _bare(template: str) -> str:
-    """A text of the page with an ellipsis for each of its values."""
-    return flowing(fill(template, lambda name, part: "…"))
+def in_general(template: str) -> str:
+    """A text of the page without a finding: the GPU is just a GPU, and each value an ellipsis."""
+    return flowing(fill(template, lambda name, part: "GPU" if name in ("gpu", "device") else "…"))
 
 
 def _said(page: Page) -> dict[str, Any]:
     return {
         "evidence": [],
-        **{name: _bare(page.section(name, None)) for name in ("seen", "means", "does_not_mean")},
+        **{name: in_general(page.section(name, None)) for name in ("seen", "means", "does_not_mean")},
         "next_steps": [
-            {"text": _bare(step.text), "command": _bare(step.command) if step.command else None}
+            {"text": in_general(step.text), "command": in_general(step.command) if step.command else None}
             for step in page.steps(None)
         ],
     }

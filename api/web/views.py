@@ -12,10 +12,11 @@ from werkzeug.wrappers import Response as AnyResponse
 from api.web import language, pictures, show
 from api.web.asked import Answers, Chat
 from api.web.playing import add_calculator
-from api.web.runbook import runbook_of
+from api.web.runbook import in_general, runbook_of
 from api.web.words import SENTENCES
 from gpudiag.errors import GpudiagError
 from gpudiag.words import words
+from gpudiag.words.pages import page_of
 
 TOKEN_COOKIE = "gpudiag_token"
 """The cookie that carries a token after the login page; the application reads it like a bearer token."""
@@ -25,6 +26,7 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 PAST_SECONDS = 3600.0
+MARKDOWN = "text/markdown"
 A_WORKDAY = 12 * 3600
 OPEN_ENDPOINTS = frozenset({"web.static", "web.login", "web.log_in", "web.runbook", "web.runbooks"})
 
@@ -194,25 +196,27 @@ def _grouped(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
 def _add_rules(web: Blueprint, answers: Answers) -> None:
     @web.get("/runbooks")
     def runbooks() -> str:
-        from gpudiag.words.pages import page_of
-
         lang = language.chosen()
-        listed = [(rule, page_of(rule.module, rule.id, lang).headline(None)) for rule in answers.rules.rules]
+        listed = [(r, in_general(page_of(r.module, r.id, lang).headline(None))) for r in answers.rules.rules]
         listed.sort(key=lambda entry: (entry[0].family, entry[0].id))
         return render_template("web/runbooks.html", listed=listed)
 
     @web.get("/runbooks/<rule>")
-    def runbook(rule: str) -> str:
-        return runbook_html(rule, answers)
-
-
-def runbook_html(rule: str, answers: Answers) -> str:
-    """A rule's page. Raises NoSuchPage naming the nearest rules."""
-    known = answers.rules.by_id.get(rule)
-    if known is None:
-        raise no_such_rule(rule, answers)
-    book = runbook_of(known, answers.rules, language.chosen())
-    return render_template("web/runbook.html", book=book, rule=known)
+    def runbook(rule: str) -> Response:
+        """A rule's page as HTML, or as Markdown where that is asked for."""
+        known = answers.rules.by_id.get(rule)
+        if known is None:
+            raise no_such_rule(rule, answers)
+        lang = language.chosen()
+        if request.accept_mimetypes.best_match(["text/html", MARKDOWN], "text/html") == MARKDOWN:
+            response = make_response(page_of(known.module, known.id, lang).markdown)
+            response.mimetype = MARKDOWN
+        else:
+            response = make_response(
+                render_template("web/runbook.html", book=runbook_of(known, lang), rule=known)
+            )
+        response.headers.add("Vary", "Accept")
+        return response
 
 
 def no_such_rule(rule: str, answers: Answers) -> NoSuchPage:
@@ -265,7 +269,7 @@ def _add_chat(web: Blueprint, chat: Chat) -> None:
     def talk() -> str:
         from markupsafe import Markup
 
-        text = request.args.get("text", "").strip()[:4000]
+        text = (request.args.get("q") or request.args.get("text", "")).strip()[:4000]
         g.said = text
         answer = Markup(chat(text, language.chosen())) if text else None
         return render_template("web/chat.html", text=text, answer=answer)

@@ -188,6 +188,19 @@ def _adjusted(gpu: GpuWindow) -> bool:
     )
 
 
+def _loaded(gpu: GpuWindow) -> bool:
+    """Somebody may be asking this GPU for work: requests, a training job, a label, or nobody can tell."""
+    for engine in gpu.engines:
+        reading = engine.reading
+        if not reading.metrics_ok or reading.requests_running or reading.requests_waiting:
+            return True
+    kinds = [workload.kind for workload in gpu.workloads]
+    if "training" in kinds or ("engine" in kinds and not gpu.engines):
+        return True
+    labels = gpu.node.latest.labels if gpu.node.latest else None
+    return bool(labels and "expected_busy" in labels)
+
+
 GATES: dict[str, Callable[[GpuWindow], bool]] = {
     # A gate is open when its condition holds or is not known: then the rule itself must say so.
     "idle": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W2).mean <= 5.0),
@@ -196,6 +209,7 @@ GATES: dict[str, Callable[[GpuWindow], bool]] = {
     "holding": _unless_unknown(lambda gpu: gpu.used_share > 0.01),
     "process": lambda gpu: bool(gpu.node.processes) or gpu.node.pasted,
     "engine": lambda gpu: bool(gpu.node.engines) or bool(gpu.node.processes),
+    "loaded": _loaded,
     "fault": _faulty,
     "throttled": _unless_unknown(lambda gpu: gpu.throttled_within(W5)),
     "linked": _linked,

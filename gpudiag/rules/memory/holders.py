@@ -40,14 +40,13 @@ def require_all_processes(gpu: GpuWindow) -> None:
 
 def named_bytes(gpu: GpuWindow) -> int:
     """Memory of the GPU that processes are known to hold; raises NotMeasured when one does not tell."""
-    total = 0
+    total, index = 0, gpu.index
     for process in gpu.processes:
-        memory = process.memory_on(gpu.index)
-        if memory is None:
-            if any(use.gpu == gpu.index for use in process.reading.gpus or ()):
-                raise NotMeasured("process_memory_bytes", reason="not_supported")
-            continue
-        total += memory
+        for use in process.reading.gpus or ():
+            if use.gpu == index:
+                if use.memory_used_bytes is None:
+                    raise NotMeasured("process_memory_bytes", reason="not_supported")
+                total += use.memory_used_bytes
     return total
 
 

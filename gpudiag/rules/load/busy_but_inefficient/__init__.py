@@ -18,6 +18,8 @@ def busy_but_inefficient(
     max_memory_percent: float = 10.0,
 ) -> Fires | None:
     """The GPU shows 100 % but most of its units idle."""
+    if gpu.reading.sm_active_ratio is None and _draws(gpu, max_power_share):
+        return None
     span = W15 if gpu.covers(W15) else W5
     busy = gpu.over("utilization_percent", span).mean
     if busy < min_utilization_percent or gpu.reading.error:
@@ -45,3 +47,9 @@ def busy_but_inefficient(
         raise NotMeasured("power_limit_watts")
     watts = measured("power_watts", round(power), of=round(limit), window=seen_seconds(gpu, span))
     return Fires((watts, seen), confidence="possible", variant="by-power")
+
+
+def _draws(gpu: GpuWindow, share: float) -> bool:
+    """Right now it draws the power of real work."""
+    power, limit = gpu.reading.power_watts, gpu.reading.power_limit_watts
+    return power is not None and limit is not None and power >= share * limit

@@ -21,7 +21,7 @@ def healthy_busy(
     if gpu.reading.error or not gpu.present:
         return None
     busy = gpu.over("utilization_percent", W5).mean
-    if busy < min_some_percent:
+    if busy < min_some_percent and not gpu.engines:
         return None
     span = seen_seconds(gpu)
     seen: tuple[Evidence, ...] = (measured("utilization_percent", round(busy, 1), window=span),)
@@ -33,6 +33,8 @@ def healthy_busy(
         if busy >= min_busy_percent:
             return Fires(seen, confidence=confidence(gpu))
         return None if _waits(gpu) else Fires(seen, confidence=confidence(gpu), variant="part-load")
+    if busy < min_some_percent:
+        return None
     proof = _work(gpu, min_power_share, min_memory_percent, min_active_ratio)
     if busy >= min_busy_percent:
         return Fires((*seen, *proof), confidence="possible", variant="progress-unseen") if proof else None

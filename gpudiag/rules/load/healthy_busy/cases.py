@@ -28,6 +28,13 @@ def _one_sample(**gpu: Any) -> Window:
     return pasted(**{"utilization_percent": 99.0, "memory_used_bytes": 60 * GIB, **gpu})
 
 
+def _a_request_now_and_then() -> Window:
+    s = vllm_idle(minutes=0)
+    s.gpu(0).shows(utilization_percent=[0.0] * 39 + [60.0])
+    s.serves("vllm", rates={"generation_tokens_total": 4.0})
+    return s.passes(minutes=6).window
+
+
 CASES = [
     Case(
         "a server under load makes tokens",
@@ -72,4 +79,5 @@ CASES = [
         lambda: _one_sample(power_watts=None, memory_utilization_percent=None),
         "unjudged",
     ),
+    Case("a request now and then", _a_request_now_and_then, "fires", severity="ok", variant="part-load"),
 ]

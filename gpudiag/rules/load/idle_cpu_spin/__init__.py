@@ -1,41 +1,56 @@
 """A CPU core at 100 % beside an idle GPU: the engine's polling loop."""
 
+from collections.abc import Iterator
+
 from gpudiag.rule import HINT, Fires, measured, rule
-from gpudiag.rules.engines import asked
-from gpudiag.window import W5, GpuWindow, NotMeasured
+from gpudiag.rules.engines import asked, only_gpu
+from gpudiag.window import W5, EngineWindow, NotMeasured, ProcessWindow, Window
 
 
-@rule(severity="ok", rank=HINT, given=("idle", "engine"))
+@rule(severity="ok", rank=HINT)
 def idle_cpu_spin(
-    gpu: GpuWindow, *, min_thread_percent: float = 90.0, min_quiet_share: float = 0.95
-) -> Fires | None:
+    node: Window, *, min_thread_percent: float = 90.0, min_quiet_share: float = 0.95
+) -> Iterator[Fires]:
     """A busy CPU core beside an idle GPU is the engine's polling loop."""
-    engines = [engine for engine in gpu.engines if engine.reading.metrics_ok]
-    if not engines or not gpu.covers(W5) or gpu.share("quiet", W5) < min_quiet_share:
-        return None
-    pids = {e.reading.pid for e in engines} | {p for e in engines for p in e.reading.worker_pids or ()}
-    mine = [p for p in gpu.node.processes.values() if p.reading.pid in pids]
-    hot = next((p for p in mine if p.reading.threads and _spins(p, min_thread_percent)), None)
-    if hot is None:
+    for engine in node.engines.values():
+        reading = engine.reading
+        if not reading.metrics_ok or reading.requests_running or reading.sleeping or not engine.covers(W5):
+            continue
+        pids = {reading.pid, *(reading.worker_pids or ())}
+        mine = [process for process in node.processes.values() if process.reading.pid in pids]
         if mine and all(process.reading.threads is None for process in mine):
             raise NotMeasured("threads")
-        return None
-    if any(asked(engine) for engine in engines):
-        return None
-    return Fires(
-        (
-            measured(
-                "hottest_thread_percent",
-                round(hot.over("hottest_thread_percent", W5).mean),
-                window=W5,
-                source="/proc",
+        hot = next((process for process in mine if _spins(process, min_thread_percent)), None)
+        if hot is None or not _quiet(node, engine, min_quiet_share) or asked(engine):
+            continue
+        yield Fires(
+            (
+                measured(
+                    "hottest_thread_percent",
+                    round(hot.over("hottest_thread_percent", W5).mean),
+                    window=W5,
+                    source="/proc",
+                ),
+                measured("requests_running", 0, source=reading.name),
             ),
-            measured("quiet_ratio", gpu.share("quiet", W5), window=W5),
-            measured("requests_running", 0, source=engines[0].reading.name),
-        ),
-        words={"process": hot.reading.name or "-", "pid": str(hot.reading.pid)},
-    )
+            key=reading.name,
+            gpu=only_gpu(engine),
+            words={
+                "process": hot.reading.name or "-",
+                "pid": str(hot.reading.pid),
+                "engine": reading.name,
+            },
+        )
 
 
-def _spins(process: object, min_percent: float) -> bool:
-    return bool(process.over("hottest_thread_percent", W5).mean >= min_percent)  # type: ignore[attr-defined]
+def _spins(process: ProcessWindow, min_percent: float) -> bool:
+    threads = process.reading.threads
+    if not threads or (threads[0].cpu_percent or 0.0) < min_percent:
+        return False
+    return process.over("hottest_thread_percent", W5).mean >= min_percent
+
+
+def _quiet(node: Window, engine: EngineWindow, min_share: float) -> bool:
+    """Nothing runs on any of its GPUs."""
+    gpus = [gpu for gpu in node.gpus.values() if gpu.index in (engine.reading.gpus or ())]
+    return bool(gpus) and all(gpu.share("quiet", W5) >= min_share for gpu in gpus)

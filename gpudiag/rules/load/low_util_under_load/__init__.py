@@ -8,7 +8,7 @@ from gpudiag.window import GpuWindow
 @rule(
     severity="warning",
     rank=INEFFICIENT,
-    given=("process",),
+    given=("loaded",),
     explains=("memory-held-idle", "healthy-busy"),
 )
 def low_util_under_load(gpu: GpuWindow, *, max_mean_percent: float = MOST_PERCENT) -> Fires | None:

@@ -16,21 +16,23 @@ def hidden_memory(
         return None
     total = gpu.now("memory_total_bytes")
     least = max(min_hidden_bytes, min_hidden_share * total)
-    used = gpu.over("memory_used_bytes", W5)
-    if used.min <= least:
+    used = gpu.now("memory_used_bytes")
+    if used <= least:
         return None
     if reading.virtualization in ("vgpu", "host_vgpu"):
         raise NotMeasured("processes", reason="not_supported")  # guests keep a reserve of their own
-    require_all_processes(gpu)
     visible = named_bytes(gpu)
-    hidden = gpu.now("memory_used_bytes") - visible
-    if hidden <= least or used.min - visible <= least:
+    hidden = used - visible
+    if hidden <= least:
+        return None
+    require_all_processes(gpu)
+    if gpu.over("memory_used_bytes", W5).min - visible <= least:
         return None
     span = seen_seconds(gpu)
     return Fires(
         (
             calculated("hidden_bytes", hidden, of=total, window=span, source="NVML"),
-            measured("memory_used_bytes", gpu.now("memory_used_bytes"), window=span),
+            measured("memory_used_bytes", used, window=span),
             calculated("visible_bytes", visible, source="NVML"),
         ),
         confidence=confidence(gpu),

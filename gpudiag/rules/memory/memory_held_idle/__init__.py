@@ -20,6 +20,8 @@ def memory_held_idle(
     """Memory is held and nothing runs; the kind of its owner is not known."""
     if gpu.reading.error or not gpu.present:
         return None
+    if any(engine.reading.metrics_ok for engine in gpu.engines):
+        return None  # the owner is known, and whether anybody asks it
     used = gpu.now("memory_used_bytes")
     owners = working(gpu)
     total = gpu.reading.memory_total_bytes

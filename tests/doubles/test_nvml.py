@@ -415,7 +415,6 @@ def test_gpm_gives_the_metrics_that_were_set(nvml: Nvml) -> None:
 
 
 def test_gpustat_reads_the_machine() -> None:
-    pytest.importorskip("gpustat")
     with Nvml(gpus=2) as machine:
         machine.gpu(1).computes(64, watts=333).holds(12 * GIB)
         command = [sys.executable, "-m", "gpustat", "--json"]
@@ -429,7 +428,6 @@ def test_gpustat_reads_the_machine() -> None:
 
 
 def test_nvitop_reads_the_machine() -> None:
-    pytest.importorskip("nvitop")
     with Nvml(gpus=2) as machine:
         machine.gpu(1).computes(64).holds(12 * GIB)
         said = in_new_process(

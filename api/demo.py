@@ -92,6 +92,7 @@ class Demo:
     def start(self, told: threading.Event | None = None) -> None:
         """Serve, send the history, and go on live. Returns early when `told` is set."""
         from api import create_app
+        from api.app import parts_of
         from api.server import Server
 
         token = secrets.token_urlsafe(32)
@@ -113,6 +114,10 @@ class Demo:
                 if told is not None and told.is_set():
                     return
                 client.send(batch)
+        made = parts_of(app)
+        made.writer.do(
+            lambda: made.judge.tick(time.time())
+        )  # the silent node is judged now, not at the next tick
         self.live = threading.Thread(
             target=self._report, args=(machines, token, now), name="simulated-agents"
         )

@@ -1,0 +1,174 @@
+"""`gpudiag demo` as a person starts it: a process, its addresses, its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GPUDIAG = str(Path(sys.executable).with_name("gpudiag"))
+ALLOWED_SECONDS = 5.0
+PROMISES = {
+    "node-1": "healthy-busy",
+    "node-2": "cpu-bound-single-core",
+    "node-3": "kv-pool-reserved-idle",
+    "node-4": "stuck-job",
+    "node-5": "hidden-memory",
+    "node-6": "gpu-lost-bus",
+    "node-7": "orphaned-engine",
+    "node-8": "agent-stale",
+}
+
+
+@dataclass
+class Running:
+    """A demo that runs, what it printed and how long that took."""
+
+    process: subprocess.Popen[str]
+    url: str
+    printed: str
+    seconds: float
+
+    def ask(self, path: str, **headers: str) -> Any:
+        request = urllib.request.Request(self.url + path, headers=headers)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read().decode()
+
+    def json(self, path: str) -> Any:
+        return json.loads(self.ask(path, Accept="application/json"))
+
+
+def started(folder: Path) -> Running:
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        [GPUDIAG, "demo", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "TMPDIR": str(folder)},
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if "Ctrl-C" in line:
+            break
+    printed = "".join(lines)
+    seconds = time.monotonic() - begin
+    address = re.search(r"http://[\d.]+:\d+", printed)
+    assert address, printed
+    return Running(process, address[0], printed, seconds)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    running = started(tmp_path_factory.mktemp("demo"))
+    yield running
+    running.process.terminate()
+    running.process.communicate(timeout=20)
+
+
+def test_the_first_answers_are_there_soon(demo: Running) -> None:
+    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # a machine that does other work as well
+
+    assert demo.seconds <= ALLOWED_SECONDS * busy
+
+
+def test_it_prints_an_example_that_works(demo: Running) -> None:
+    example = re.search(r"curl '(\S+)'", demo.printed)
+    assert example
+
+    answer = demo.ask(example[1].removeprefix(demo.url))
+
+    assert answer.startswith("memory full, util 0%: reserved KV pool, normal\n")
+
+
+def test_each_node_has_its_own_situation(demo: Running) -> None:
+    nodes = {item["node"]: item["verdict"]["rule"] for item in demo.json("/v1/nodes")["items"]}
+
+    assert nodes == PROMISES
+
+
+def test_the_cause_and_its_umbrella_are_both_among_the_findings(demo: Running) -> None:
+    diagnosis = demo.json("/v1/nodes/node-2")
+    rules = {finding["rule"] for gpu in diagnosis["gpus"] for finding in gpu["findings"]}
+
+    assert {"low-util-under-load", "cpu-bound-single-core"} <= rules
+
+
+def test_every_answer_says_that_it_is_simulated(demo: Running) -> None:
+    for node in PROMISES:
+        assert demo.json(f"/v1/nodes/{node}")["source"] == "simulated"
+        assert "simulated" in demo.ask(f"/diagnose?node={node}")
+        assert "Simulated data" in demo.ask(f"/nodes/{node}", Accept="text/html")
+
+
+def test_an_hour_of_history_is_there_at_once(demo: Running) -> None:
+    series = demo.json("/v1/nodes/node-3/history?window=1h")["gpus"][0]["series"]["utilization_percent"]
+    span = series[-1][0] - series[0][0]
+
+    assert span > 3300
+    assert max(value for _, value in series) > 50
+    assert series[-1][1] == 0
+
+
+def test_the_past_can_be_asked(demo: Running) -> None:
+    assert "healthy-busy" in demo.ask("/diagnose?node=node-3&at=45m")
+
+
+def test_reports_go_on_in_real_time(demo: Running) -> None:
+    def newest() -> str:
+        return str(demo.json("/v1/nodes/node-1")["observed"]["to"])
+
+    before, until = newest(), time.monotonic() + 15
+    while newest() == before and time.monotonic() < until:
+        time.sleep(0.5)
+
+    assert newest() > before
+
+
+@pytest.mark.parametrize("token", [None, "guess"])
+def test_reports_from_outside_are_refused(demo: Running, token: str | None) -> None:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    report = urllib.request.Request(
+        demo.url + "/v1/snapshots", data=b'{"node": "node-1", "taken_at": 1}', headers=headers, method="POST"
+    )
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(report, timeout=10)
+    status, said = refused.value.code, refused.value.read().decode()
+    refused.value.close()
+
+    assert status == 403
+    assert "simulated" in said
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_cleanly_and_leaves_nothing(tmp_path: Path, told: signal.Signals) -> None:
+    running = started(tmp_path)
+    running.process.send_signal(told)
+    said, _ = running.process.communicate(timeout=20)
+
+    assert running.process.returncode == 0
+    assert "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_a_sentence(demo: Running) -> None:
+    port = demo.url.rsplit(":", 1)[1]
+    again = subprocess.run([GPUDIAG, "demo", "--port", port], capture_output=True, text=True, timeout=30)
+
+    assert again.returncode != 0
+    assert f"port {port}" in again.stderr
+    assert "Traceback" not in again.stderr

@@ -1,0 +1,207 @@
+"""The pages in a real browser, over the demo's fleet."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+PAGES = (
+    "/",
+    "/nodes/node-3",
+    "/nodes/node-4",
+    "/explain",
+    "/kv?model=llama-3-8b&tokens=8192&requests=32&gpu=H100",
+    "/simulator",
+    "/runbooks",
+    "/runbooks/kv-pool-reserved-idle",
+    "/chat?text=why+node-3",
+    "/login",
+)
+
+SMI = """\
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
+|-----------------------------------------+------------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|                                         |                        |               MIG M. |
+|=========================================+========================+======================|
+|   0  NVIDIA H100 80GB HBM3          On  |   00000000:19:00.0 Off |                    0 |
+| N/A   31C    P0             69W /  700W |   76000MiB /  81559MiB |      0%      Default |
+|                                         |                        |             Disabled |
++-----------------------------------------+------------------------+----------------------+
+
++-----------------------------------------------------------------------------------------+
+| Processes:                                                                              |
+|  GPU   GI   CI              PID   Type   Process name                        GPU Memory |
+|        ID   ID                                                               Usage      |
+|=========================================================================================|
+|    0   N/A  N/A            4121      C   VLLM::EngineCore                      75990MiB |
++-----------------------------------------------------------------------------------------+
+"""
+
+
+def test_the_fleet_is_worst_first(page: Page) -> None:
+    page.goto("/")
+
+    severities = page.locator("table.fleet .sev").all_inner_texts()
+    order = ["critical", "warning", "cannot tell", "note", "normal"]
+    assert severities == sorted(severities, key=order.index)
+    assert severities[0] == "critical"
+
+
+def test_a_node_of_the_fleet_leads_to_its_answer(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="node-3").click()
+
+    expect(page.locator("h1")).to_contain_text("memory full, util 0%: reserved KV pool, normal")
+
+
+def test_the_pool_is_one_part_with_its_filled_share_inside(page: Page) -> None:
+    page.goto("/nodes/node-2")
+    pool = page.locator("svg.chart rect.c-kv-pool").first.bounding_box()
+    filled = page.locator("svg.chart rect.c-kv-filled").first.bounding_box()
+
+    assert pool is not None and filled is not None
+    assert pool["x"] <= filled["x"]
+    assert filled["x"] + filled["width"] < pool["x"] + pool["width"]
+
+
+def test_utilization_and_memory_are_one_picture(page: Page) -> None:
+    page.goto("/nodes/node-3")
+    picture = page.locator("svg.chart", has=page.locator("path.s-line"))
+
+    expect(picture).to_have_count(1)
+    expect(picture.locator("path.c-area")).to_have_count(1)
+    expect(picture).to_contain_text("GPU utilization")
+
+
+def test_findings_of_one_rule_on_several_gpus_are_told_once(page: Page) -> None:
+    page.goto("/nodes/node-4")
+
+    also = page.locator(".words details summary", has_text=re.compile("looks busy"))
+    expect(also).to_have_count(1)
+    expect(also).to_contain_text("GPU 1, 2, 3, 4, 6, 7")
+
+
+def test_every_evidence_says_what_kind_of_number_it_is(page: Page) -> None:
+    page.goto("/nodes/node-3")
+
+    kinds = set(page.locator("table.evidence .kind").all_inner_texts())
+    assert kinds <= {"simulated", "calculated", "declared", "inferred"}
+    assert "simulated" in kinds
+
+
+def test_pasted_output_is_explained(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Tool output").first.fill(SMI)
+    page.get_by_role("button", name="Explain").click()
+
+    expect(page.locator("h1")).to_contain_text("KV pool")
+    expect(page.locator(".processes")).to_contain_text("VLLM::EngineCore")
+
+
+def test_text_without_a_gpu_is_answered_with_a_sentence(page: Page) -> None:
+    page.goto("/explain")
+    page.get_by_label("Tool output").first.fill("hello, world")
+    page.get_by_role("button", name="Explain").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("nvidia-smi")
+
+
+def test_an_unknown_node_offers_the_nearest(page: Page) -> None:
+    answer = page.goto("/nodes/node-33")
+
+    assert answer is not None and answer.status == 404
+    expect(page.locator("main").get_by_role("link", name="node-3", exact=True)).to_be_visible()
+
+
+def test_a_runbook_shows_the_numbers_of_its_worked_example(page: Page) -> None:
+    page.goto("/runbooks/kv-pool-reserved-idle")
+
+    expect(page.locator("article")).to_contain_text("Worked example")
+    expect(page.locator("table.evidence").first).to_contain_text("75.0 GiB / 79.6 GiB")
+
+
+def test_every_runbook_opens(page: Page) -> None:
+    page.goto("/runbooks")
+    addresses = page.locator("table.rules a").evaluate_all("links => links.map(link => link.href)")
+
+    assert len(addresses) > 30
+    assert [address for address in addresses if page.request.get(address).status != 200] == []
+
+
+def test_the_language_follows_link_then_cookie_then_browser(page: Page) -> None:
+    page.goto("/?lang=ko")
+    expect(page.locator("h1")).to_have_text("전체 노드")
+
+    page.goto("/nodes/node-3")
+
+    expect(page.locator("h1")).to_contain_text("예약된 KV 풀")
+    assert page.locator("html").get_attribute("lang") == "ko"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_is_wider_than_a_phone(phone: Page, path: str) -> None:
+    phone.goto(path)
+
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_asks_nobody_else_and_breaks_no_policy(page: Page, complaints: list[str], path: str) -> None:
+    page.goto(path)
+    page.wait_for_load_state("networkidle")
+
+    assert complaints == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_reads_without_javascript(unscripted: Page, path: str) -> None:
+    answer = unscripted.goto(path)
+
+    assert answer is not None and answer.status == 200
+    assert unscripted.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_field_has_a_name_and_every_picture_a_text(page: Page, path: str) -> None:
+    page.goto(path)
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll('input:not([type=hidden]), select, textarea, svg[role=img]')]
+        .filter(e => !e.labels?.length && !e.getAttribute('aria-label') && !e.querySelector('title'))
+        .map(e => e.outerHTML.slice(0, 80))"""
+    )
+
+    assert nameless == []
+
+
+def test_the_keyboard_reaches_the_content_first(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Skip to the content")
+
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+
+    expect(page.locator(":focus")).to_have_text("node-4")
+
+
+def test_what_the_reader_opened_stays_open_when_the_page_renews_itself(page: Page) -> None:
+    page.clock.install()
+    page.goto("/nodes/node-4")
+    page.locator("#gpu-3 > summary").click()
+    page.locator("h1").click()
+    with page.expect_response("**/nodes/node-4"):
+        page.clock.fast_forward(11_000)
+    page.wait_for_timeout(300)
+
+    assert page.locator("#gpu-3").get_attribute("open") is not None
+
+
+def test_the_chat_answers_as_the_bot_does(page: Page) -> None:
+    page.goto("/chat")
+    page.get_by_label("Message").fill("why node-7")
+    page.get_by_role("button", name="Ask").click()
+
+    expect(page.locator("article.answer")).to_contain_text("outlived its server")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpudiag.kv import catalogue
 from gpudiag.kv.cache import Stage, if_every_head_had_its_own, rate, stages
@@ -24,8 +24,7 @@ DEFAULT_TOKENS = 8192
 MOST_TOKENS = 100_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(NamedTuple):
     """A model that was read: what it is called, its geometry and weights, and where they come from."""
 
     name: str
@@ -37,8 +36,7 @@ class Model:
     named_weights: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Alternatives:
+class Alternatives(NamedTuple):
     """What would change the answer; None where it does not apply."""
 
     smallest_tp: int | None

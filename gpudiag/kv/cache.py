@@ -6,7 +6,7 @@ All functions are pure. `tp` divides KV heads (never below one head) and states,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpudiag.kv.dtypes import CacheDtype, bytes_per_element
 from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
@@ -17,8 +17,7 @@ ROPE_BYTES = 2  # the rope part of a wide fp8 row stays at 16 bits
 V4_ROW = 584  # 448 fp8 + 64 × 2 rope + 8 scale: one compressed or window row of DeepSeek V4
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(NamedTuple):
     """How an engine stores what a sequence keeps, on one of `tp` GPUs.
 
     `state_dtype` is the convolution tail's; a recurrent matrix may ask for its own, unless
@@ -70,8 +69,7 @@ def part_bytes(part: Part, storage: Storage, tokens: int) -> int:
     return rate(part, storage) * kept + state_bytes(part, storage)
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """The layers of one pipeline stage, counted: the memory of the fullest GPU is decided here."""
 
     parts: tuple[tuple[Part, int], ...]

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpudiag.kv.errors import KvError, UnknownModel
 
 HERE = os.path.join(os.path.dirname(__file__), "data")
 MIB = 2**20
+PUNCTUATION = {ord(sign): None for sign in " \t_-:/."}
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(NamedTuple):
     """A model's name, what people type for it, the keys of its config.json that matter, and their source."""
 
     name: str
@@ -26,8 +25,7 @@ class Model:
     verified: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(NamedTuple):
     """A GPU and the total memory that NVML shows for it, which is not the number on the box."""
 
     name: str
@@ -37,8 +35,7 @@ class Gpu:
     verified: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """What a name means: a model, and the weight format that the name states beyond it."""
 
     model: Model
@@ -136,7 +133,7 @@ def all_models() -> list[Model]:
 
 def folded(name: str) -> str:
     """A spelling without case, spaces and punctuation: Llama-3.1-8B and llama3.1:8b are the same."""
-    return re.sub(r"[\s_\-:/.]+", "", name.lower())
+    return name.lower().translate(PUNCTUATION)
 
 
 def _without_suffix(name: str) -> tuple[str, str | None]:

@@ -6,13 +6,12 @@ gguf 0.19 `constants.py`, LMDeploy `quant_policy`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpudiag.kv.errors import KvError
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """Bytes of one key or value vector: `elements` × numerator / denominator + `per_vector`."""
 
     name: str
@@ -92,8 +91,7 @@ CACHE_CHOICES = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class CacheDtype:
+class CacheDtype(NamedTuple):
     """Formats of keys and of values, which llama.cpp lets differ."""
 
     key: Format

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpudiag.kv.cache import partition
 from gpudiag.kv.config import Config
@@ -70,8 +69,7 @@ TIED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Matrices:
+class Matrices(NamedTuple):
     """Elements of one kind of weight. `linear` ones follow the weight format, the others stay at 16 bits.
 
     `most_shards`: KV projections split into no more pieces than there are KV heads.
@@ -87,8 +85,7 @@ class Matrices:
 Layer = tuple[Matrices, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """Bits per linear element, and which parts a checkpoint leaves unquantised."""
 
     name: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from gpudiag.kv.cache import Stage, Storage, fullest, stages
 from gpudiag.kv.dtypes import CacheDtype
@@ -14,8 +14,7 @@ from gpudiag.kv.shape import ModelShape
 GIB = 2**30
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(NamedTuple):
     """Resolved options of one engine process group; None where neither person nor default says."""
 
     dtype: CacheDtype
@@ -35,8 +34,7 @@ class Setup:
     experts: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """Where the memory of one GPU goes. `low` and `high` bound what is only estimated."""
 
     requested_bytes: int | None = None

@@ -7,8 +7,8 @@ Read from the released wheels 0.19 and 0.33 (`v1/core/kv_cache_planning.py`, `v1
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from gpudiag.kv.cache import V4_ROW, fullest, partition, rate, state_bytes
 from gpudiag.kv.engines.base import GIB, Budget, Engine
@@ -25,8 +25,7 @@ BIG_GPU = 70 * GIB
 LARGE_GPU = 160 * GIB
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Layers that share a block table. `tokens` per block; `window` limits, `state` is constant."""
 
     tokens: int
@@ -36,8 +35,7 @@ class Group:
     positions: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """How the cache is cut: bytes of one block over all layers of a group, and the groups."""
 
     block_bytes: int
@@ -138,7 +136,9 @@ class Vllm(Engine):
         for index, parts in enumerate(self.shape.layers):
             for part in parts:
                 dealt.setdefault(self._spec(part), []).append(index)
-        members = [dealt[spec][first::number] for spec, number in numbers.items() for first in range(number)]
+        members = [
+            dealt.get(spec, [])[first::number] for spec, number in numbers.items() for first in range(number)
+        ]
         most, first = 1, 0
         for size in partition(len(self.shape.layers), self.setup.pp):
             last = first + size

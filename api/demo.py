@@ -17,18 +17,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from gpudiag.agent.reporter import Reporter
 from gpudiag.agent.spool import Spool
 from gpudiag.client import Client
-from gpudiag.errors import GpudiagError
 from gpudiag.model import Snapshot
 from gpudiag.simulator import Machine, fleet
 from gpudiag.simulator.machine import INTERVAL
 from gpudiag.words import Language
+
+if TYPE_CHECKING:
+    from api.judge import Judge
 
 HISTORY_SECONDS = 3600
 TOGETHER = 60  # snapshots in one request of the history
@@ -115,9 +117,7 @@ class Demo:
                     return
                 client.send(batch)
         made = parts_of(app)
-        made.writer.do(
-            lambda: made.judge.tick(time.time())
-        )  # the silent node is judged now, not at the next tick
+        made.writer.do(lambda: judge_the_silent(made.judge, time.time()))
         self.live = threading.Thread(
             target=self._report, args=(machines, token, now), name="simulated-agents"
         )
@@ -132,13 +132,14 @@ class Demo:
             self.server.stop()
 
     def chat(self) -> Any:
-        """The chat commands, found as the command line finds them; None where they are not installed."""
-        from gpudiag.cli.plugins import find
+        """The chat commands, found through their entry point; None where they are not installed."""
+        from importlib.metadata import entry_points
 
+        found = next(iter(entry_points(group="gpudiag.commands", name="ask")), None)
         try:
-            answer = getattr(find("ask"), "html", None)
-        except (GpudiagError, ImportError):
-            return None
+            answer = getattr(found.load(), "html", None) if found else None
+        except ImportError:
+            answer = None
         if answer is None:
             return None
 
@@ -157,6 +158,13 @@ class Demo:
             while not self.ended.wait(0.25):
                 for agent in agents:
                     agent.report(time.time())
+
+
+def judge_the_silent(judge: Judge, now: float) -> None:
+    """Judge by the clock at once: an old report that came just before put off the next time."""
+    for state in judge.nodes.values():
+        state.judged_by_clock = 0.0
+    judge.tick(now)
 
 
 @dataclass

@@ -79,9 +79,9 @@ class Observer:
         self.sampler.stop()
         self._kernel_log.close()
 
-    def snapshot(self, lost: int = 0, patience: float = 2.0) -> Snapshot:
+    def snapshot(self, lost: int = 0) -> Snapshot:
         """Everything since the snapshot before."""
-        harvest = self.sampler.harvest(patience)
+        harvest = self.sampler.harvest(patience=max(2.0, 0.8 * self.interval))
         now, monotonic = self.clock.time(), self.clock.monotonic()
         host = self._host.read(now, monotonic)
         processes = self._processes.read(harvest.uses, harvest.minors, now, monotonic, host.booted_at)

@@ -154,6 +154,8 @@ class Processes:
         reading = ProcessReading(pid=pid, gpus=uses, in_nvml=in_nvml)
         place = f"{self._proc}/{pid}"
         stat = stat_of(f"{place}/stat")
+        if stat is not None and in_nvml and not self._is_the_same(pid, place):
+            stat = None
         if stat is None:
             seen_before = pid in self._known
             reading.state = "gone" if seen_before or self.sees_all else None
@@ -183,6 +185,10 @@ class Processes:
         if holder is not None:
             reading.open_devices = sorted(minors[minor] for minor in holder[1] if minor in minors)
         return reading
+
+    def _is_the_same(self, pid: int, place: str) -> bool:
+        """Whether a pid of NVML, which is the host's, means the process that has this pid here."""
+        return self.sees_all or pid in self._known or bool(open_devices(f"{place}/fd"))
 
     def _read_once(self, known: _Known, place: str) -> None:
         command = raw(f"{place}/cmdline")
@@ -347,8 +353,7 @@ class Processes:
         alive = _numbers(self._proc)
         holders: dict[int, tuple[int, list[int]]] = {}
         looked_at: dict[int, tuple[int, float]] = {}
-        own = f"{self._proc}/self/fd"
-        self.handles_visible = os.geteuid() == 0 or not os.path.isdir(own)
+        denied = False
         for pid in alive:
             stat = stat_of(f"{self._proc}/{pid}/stat")
             if stat is None or stat.state == "Z" or not stat.threads or stat.parent == 2:
@@ -364,6 +369,7 @@ class Processes:
                 continue
             looked_at[pid] = (stat.start, monotonic)
             minors = open_devices(f"{self._proc}/{pid}/fd")
+            denied = denied or minors is None
             if minors:
                 holders[pid] = (stat.start, minors)
         for pid, (start, minors) in self._holders.items():
@@ -371,6 +377,7 @@ class Processes:
             if pid not in holders and same is not None and same[0] == start and same[1] != monotonic:
                 holders[pid] = (start, minors)
         self._holders, self._looked_at = holders, looked_at
+        self.handles_visible = not denied
 
     def _due(self, stat: Stat, looked_at: float, holder: object, monotonic: float) -> bool:
         uptime = text(f"{self._proc}/uptime")
@@ -404,11 +411,13 @@ def belonging(cgroup: str) -> dict[str, str]:
     return found
 
 
-def open_devices(folder: str) -> list[int]:
-    """Numbers N of the /dev/nvidiaN that are open there."""
+def open_devices(folder: str) -> list[int] | None:
+    """Numbers N of the /dev/nvidiaN that are open there; None where we may not look."""
     found: set[int] = set()
     try:
         names = os.listdir(folder)
+    except PermissionError:
+        return None
     except OSError:
         return []
     for name in names:

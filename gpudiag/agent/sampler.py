@@ -28,7 +28,10 @@ from gpudiag.agent.nvml import (
 from gpudiag.model import Gap, GpuReading, GpuUse, NvmlReading, Samples
 
 GIVE_UP_SECONDS = 10.0
+GIVE_UP_OPENING_SECONDS = 90.0  # without persistence mode the first client waits seconds for each GPU
+OPENING = ("nvmlInit", "nvmlDeviceGetHandleByIndex")
 SILENT_SECONDS = 3.0
+PATIENCE_STEP = 0.25
 MOST_ABANDONED = 3
 ROWS_KEPT = 120
 REOPEN_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
@@ -95,8 +98,11 @@ class Sampler:
         """Whether NVML is open in this process."""
         return self._worker.library.is_open or any(worker.alive for worker in self._abandoned)
 
-    def harvest(self, patience: float = 2.0) -> Harvest:
-        """Everything since the last harvest; what a hanging call withholds is a gap with its reason."""
+    def harvest(self, patience: float = 8.0) -> Harvest:
+        """Everything since the last harvest; what a hanging call withholds is a gap with its reason.
+
+        A driver that is slow is waited for as long as `patience`, one that hangs only `SILENT_SECONDS`.
+        """
         self._abandon_if_stuck()
         worker = self._worker
         found = worker.order(patience)
@@ -110,7 +116,8 @@ class Sampler:
     def _abandon_if_stuck(self) -> None:
         self._abandoned = [worker for worker in self._abandoned if worker.alive]
         worker = self._worker
-        if worker.silent_seconds() < GIVE_UP_SECONDS or len(self._abandoned) >= MOST_ABANDONED:
+        limit = GIVE_UP_OPENING_SECONDS if worker.call in OPENING else GIVE_UP_SECONDS
+        if worker.silent_seconds() < limit or len(self._abandoned) >= MOST_ABANDONED:
             return
         if worker.busy_with is not None:
             worker.busy_with.hangs = True
@@ -199,11 +206,14 @@ class _Worker:
 
     def order(self, patience: float) -> Harvest | None:
         """Asks the thread for a harvest and waits; None when it is busy in the driver for longer."""
-        self._ready.clear()
-        self._wanted.set()
-        self.wake.set()
-        if not self._clock.wait(self._ready, patience):
-            return None
+        if self._found is None:  # else the answer to the last order came too late, and is still good
+            self._ready.clear()
+            self._wanted.set()
+            self.wake.set()
+        until = self._clock.monotonic() + patience
+        while not self._clock.wait(self._ready, PATIENCE_STEP):
+            if self.silent_seconds() >= SILENT_SECONDS or self._clock.monotonic() >= until:
+                return None
         found, self._found = self._found, None
         return found
 

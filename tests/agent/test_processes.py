@@ -101,6 +101,16 @@ def test_a_pid_that_this_view_does_not_know_is_hidden(host: FakeHost) -> None:
     assert process.gpus is not None
 
 
+def test_a_pid_of_the_host_is_not_taken_for_another_process_of_a_container(host: FakeHost) -> None:
+    host.ends(2)
+    host.process(70, "nginx", ["nginx"])
+    host.process(71, "python3", ["python3", "serve.py"], opens=["/dev/nvidia0"])
+    found = Watching(host).look(70, 71)
+
+    assert (found[70].hidden, found[70].name, found[70].command) == (True, None, None)
+    assert (found[71].hidden, found[71].name) == (None, "python3")
+
+
 def test_a_process_that_ends_between_two_reads_is_gone_and_not_hidden(host: FakeHost) -> None:
     watching = Watching(host)
     host.process(70, "python3")

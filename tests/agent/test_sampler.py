@@ -31,7 +31,7 @@ class Watching:
         return self
 
     def harvest(self) -> Harvest:
-        return self.sampler.harvest(patience=4.0)
+        return self.sampler.harvest()
 
 
 def test_a_hanging_call_is_told_with_how_long_and_which(nvml: Nvml) -> None:
@@ -111,6 +111,28 @@ def test_a_slow_driver_shows_in_the_time_of_a_sweep(nvml: Nvml) -> None:
 
     assert found.nvml.sweep_seconds is not None
     assert found.nvml.sweep_seconds >= 2 * 0.05 * FAST * 0.9
+
+
+def test_a_slow_driver_is_waited_for(nvml: Nvml) -> None:
+    nvml.call("nvmlDeviceGetPowerUsage").takes(2.0 / FAST)
+    with Watching() as watching:
+        found = watching.passes(10).harvest()
+        nvml.is_well_again()
+
+    assert [gpu.power_watts for gpu in found.gpus] == [70, 70]
+    assert found.nvml.silent_seconds is None
+
+
+def test_a_driver_that_is_slow_to_open_is_not_opened_twice(nvml: Nvml) -> None:
+    nvml.call("nvmlInitWithFlags").takes(40 / FAST)
+    before = nvml.calls("nvmlInitWithFlags")
+    with Watching() as watching:
+        for _ in range(3):
+            watching.passes(10).harvest()
+        found = watching.passes(15).harvest()
+
+    assert nvml.calls("nvmlInitWithFlags") - before == 1
+    assert len(found.gpus) == 2
 
 
 def test_released_gpus_are_not_touched_and_taken_up_again(nvml: Nvml) -> None:

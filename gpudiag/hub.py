@@ -7,11 +7,16 @@ HF_HUB_OFFLINE). The library is imported only here and only when a model is aske
 from __future__ import annotations
 
 import json
-import os
+import logging
+import socket
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from gpudiag.errors import GpudiagError
+
+CONNECT_SECONDS = 3.0
 
 
 class HubError(GpudiagError):
@@ -41,7 +46,7 @@ def read_model(name: str) -> HubModel:
 
 
 def _download(name: str, file: str, optional: bool = False) -> str | None:
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import (
         EntryNotFoundError,
         GatedRepoError,
@@ -57,6 +62,13 @@ def _download(name: str, file: str, optional: bool = False) -> str | None:
         raise HubError(f"model: {name!r:.80} is no Hugging Face id; it has the form owner/model") from None
     except (LocalEntryNotFoundError, EntryNotFoundError):
         pass
+    if constants.HF_HUB_OFFLINE or not _reachable(constants.ENDPOINT):
+        if optional:
+            return None
+        raise HubError(_unreachable(name, constants.HF_HUB_OFFLINE))
+    logging.getLogger("huggingface_hub").setLevel(
+        logging.ERROR
+    )  # its warnings would stand beside our sentence
     try:
         return hf_hub_download(name, file)
     except GatedRepoError:
@@ -68,17 +80,32 @@ def _download(name: str, file: str, optional: bool = False) -> str | None:
     except LocalEntryNotFoundError:
         if optional:
             return None
-        raise HubError(_unreachable(name)) from None
+        raise HubError(_unreachable(name, False)) from None
     except EntryNotFoundError:
         return None
     except (HfHubHTTPError, OSError, ValueError):
         if optional:
             return None
-        raise HubError(_unreachable(name)) from None
+        raise HubError(_unreachable(name, False)) from None
 
 
-def _unreachable(name: str) -> str:
-    offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
+def _reachable(endpoint: str) -> bool:
+    """Whether the hub takes connections; the library itself would retry for half a minute.
+
+    Behind a proxy only the library can tell, so the answer is yes.
+    """
+    address = urlsplit(endpoint)
+    if not address.hostname or getproxies().get(address.scheme):
+        return True
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        with socket.create_connection((address.hostname, port), timeout=CONNECT_SECONDS):
+            return True
+    except OSError:
+        return False
+
+
+def _unreachable(name: str, offline: bool) -> str:
     why = "HF_HUB_OFFLINE is set" if offline else "the Hugging Face hub cannot be reached"
     where = "neither in the catalogue nor in the local hub cache"
     return f"model: {name} is {where}, and {why}; give its config.json"

@@ -29,7 +29,7 @@ from gpudiag.agent.reporter import Api, Reporter
 from gpudiag.agent.sampler import Harvest, Sampler
 from gpudiag.agent.servers import DeclaredServer, Servers
 from gpudiag.agent.spool import Spool
-from gpudiag.model import AgentReading, Gap, HostReading, Snapshot, Source
+from gpudiag.model import AgentReading, Gap, HostReading, KernelEvent, Snapshot, Source
 
 HISTORY = 360  # snapshots kept for `gpudiag why`: an hour
 RELEASE_SECONDS = 600.0
@@ -97,7 +97,7 @@ class Observer:
             processes=processes,
             engines=self._servers.read(processes),
             host=host,
-            events=self._kernel_log.events(host.booted_at),
+            events=self._events(harvest, host),
             gaps=harvest.gaps,
         )
         self._place_gpus(snapshot)
@@ -106,6 +106,18 @@ class Observer:
         self._kernel_log.remember()
         self.sequence += 1
         return snapshot
+
+    def _events(self, harvest: Harvest, host: HostReading) -> list[KernelEvent]:
+        """What the kernel log tells; where it may not be read, the Xid numbers that NVML gives."""
+        events = self._kernel_log.events(host.booted_at)
+        self.sampler.listens = self._kernel_log.reason is not None
+        now = self.clock.time()
+        buses = {gpu.index: gpu.bus_id for gpu in harvest.gpus}
+        for gpu, xid in harvest.xids:
+            bus = buses.get(gpu) if gpu is not None else None
+            text = f"NVML event: Xid {xid} on {bus or 'a GPU'}"
+            events.append(KernelEvent(kind="xid", text=text, at=now, number=xid, gpu=gpu, bus_id=bus))
+        return events
 
     def _self_portrait(self, lost: int) -> AgentReading:
         statm = os.sysconf("SC_PAGE_SIZE") * int(Path("/proc/self/statm").read_text().split()[1])

@@ -20,6 +20,7 @@ from gpudiag.model import GpuReading, GpuUse, MigDevice, NvLink
 
 RETRY_SECONDS = 600.0
 NOT_AVAILABLE = 0xFFFFFFFF
+MOST_XIDS = 100  # taken at one look
 
 _REASONS = {
     pynvml.NVML_ERROR_NOT_SUPPORTED: "not_supported",
@@ -404,12 +405,14 @@ class Library:
         self.cuda_version: str | None = None
         self.nvml_version: str | None = None
         self.is_open = False
+        self._events: Any = None
 
     def adopt(self, other: Library) -> None:
         """Goes on where a thread stopped that hangs in the driver; NVML itself stays initialised."""
         self.devices = other.devices
         self.driver_version, self.nvml_version = other.driver_version, other.nvml_version
         self.cuda_version = other.cuda_version
+        self._events = other._events
         self.is_open = other.is_open
 
     # ---- opening and closing
@@ -435,6 +438,9 @@ class Library:
         self.is_open = False
         for device in self.devices:
             self._free_gpm(device)
+        if self._events is not None:
+            self._ask("nvmlEventSetFree", self._events)
+            self._events = None
         self.devices = []
         try:
             self._progress("nvmlShutdown")
@@ -482,6 +488,35 @@ class Library:
             return getattr(pynvml, call)(*arguments)
         except (*_CAUGHT, AttributeError):
             return None
+
+    # ---- Xid events: the second source, for hosts whose kernel log we may not read
+
+    def watch_events(self) -> None:
+        """Subscribes to critical errors of all GPUs; quietly none where the driver does not offer it."""
+        if self._events is not None or not self.devices:
+            return
+        events = self._ask("nvmlEventSetCreate")
+        if events is None:
+            return
+        kind = pynvml.nvmlEventTypeXidCriticalError
+        for device in self.devices:
+            if device.handle is not None:
+                self._ask("nvmlDeviceRegisterEvents", device.handle, kind, events)
+        self._events = events
+
+    def events(self) -> list[tuple[int | None, int]]:
+        """(GPU index, Xid) of the errors since the last call; does not wait."""
+        found: list[tuple[int | None, int]] = []
+        while self._events is not None and len(found) < MOST_XIDS:
+            try:
+                self._progress("nvmlEventSetWait_v2")
+                event = pynvml.nvmlEventSetWait_v2(self._events, 0)
+            except _CAUGHT:
+                break  # a timeout: there is none
+            uuid = _text(self._ask("nvmlDeviceGetUUID", event.device))
+            index = next((device.index for device in self.devices if device.uuid == uuid), None)
+            found.append((index, int(event.eventData)))
+        return found
 
     # ---- every second
 

@@ -27,6 +27,7 @@ SLOW_ROUND_SECONDS = 60.0
 YOUNG_SECONDS = 300.0  # a process opens its GPUs soon after it starts
 OLD_ROUND_SECONDS = 600.0
 MOST_PROCESSES = 200
+MOST_CHILDREN = 64
 LONGEST_LINE_OF_PARENTS = 12
 
 _MAPPED = (
@@ -87,6 +88,7 @@ class _Known:
         self.io: tuple[int, int] | None = None
         self.threads: dict[int, tuple[int, float]] = {}  # tid → ticks, and when they were read
         self.hot: list[int] = []
+        self.children: dict[int, tuple[int, float]] = {}
         self.full_round_at = 0.0
         self.throttled: int | None = None
         self.command: str | None = None
@@ -241,6 +243,7 @@ class Processes:
             reading.cpu_percent = round(100 * (stat.cpu - known.cpu) / TICKS / span, 1)
         self._read_io(reading, known, place, span)
         self._read_threads(reading, known, stat, place, monotonic)
+        self._read_children(reading, known, place, monotonic)
         self._read_quota(reading, known, span)
         known.at, known.cpu = monotonic, stat.cpu
 
@@ -296,6 +299,28 @@ class Processes:
             if thread.state == "D":
                 thread.wait_channel = _wait_channel(f"{place}/task/{thread.tid}")
         reading.threads = rated[:THREADS_TOLD] or None
+
+    def _read_children(self, reading: ProcessReading, known: _Known, place: str, monotonic: float) -> None:
+        """The busiest child processes: data loader workers do the work that a GPU waits for."""
+        listed = text(f"{place}/task/{reading.pid}/children")
+        if not listed:
+            known.children = {}
+            return
+        seen: dict[int, tuple[int, float]] = {}
+        found: list[ThreadReading] = []
+        for pid in [int(word) for word in listed.split()[:MOST_CHILDREN]]:
+            child = stat_of(f"{self._proc}/{pid}/stat")
+            if child is None:
+                continue
+            seen[pid] = (child.cpu, monotonic)
+            ticks, at = known.children.get(pid, (0, monotonic))
+            if monotonic > at:
+                percent = round(100 * (child.cpu - ticks) / TICKS / (monotonic - at), 1)
+                name = printable(child.name)
+                found.append(ThreadReading(tid=pid, name=name, cpu_percent=percent, state=child.state))
+        known.children = seen
+        found.sort(key=lambda child: -(child.cpu_percent or 0.0))
+        reading.children = found[:THREADS_TOLD] or None
 
     def _read_quota(self, reading: ProcessReading, known: _Known, span: float) -> None:
         if known.cgroup is None or known.cgroup == "/":

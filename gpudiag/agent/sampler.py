@@ -46,6 +46,7 @@ class Harvest:
         self.gpus: list[GpuReading] = []
         self.uses: dict[int, list[GpuUse]] = {}  # pid → what it does on each GPU
         self.minors: dict[int, int] = {}  # N of /dev/nvidiaN → GPU index
+        self.xids: list[tuple[int | None, int]] = []  # GPU index and Xid, where `listens` is on
         self.gaps: list[Gap] = []
         self.nvml = NvmlReading()
         self.driver_version: str | None = None
@@ -66,6 +67,7 @@ class Sampler:
         self._last: Harvest | None = None
         self.first_call_seconds: float | None = None
         self.released_until: float | None = None
+        self.listens = False  # also take Xid events from NVML
         self._worker = self._new_worker()
 
     def start(self) -> None:
@@ -315,6 +317,9 @@ class _Worker:
                 for device in self.library.devices:
                     self.busy_with = None if device.hangs else device
                     self._gather_device(device, found)
+                if self._sampler.listens:
+                    self.library.watch_events()
+                    found.xids = self.library.events()
             except NvmlFault as fault:
                 self._lose(fault)
                 found.gpus, found.uses, found.gaps = [], {}, []

@@ -251,6 +251,19 @@ def test_what_the_agent_may_not_see_is_told(nvml: Nvml, host: FakeHost, tmp_path
     assert ("host", "kernel_log", "not_found") in [(g.subject, g.metric, g.reason) for g in snapshot.gaps]
 
 
+def test_where_the_kernel_log_is_hidden_nvml_tells_of_xids(
+    nvml: Nvml, host: FakeHost, tmp_path: Path, receiver: Receiver, client: Client
+) -> None:
+    host.kmsg.unlink()
+    with Running(host, tmp_path, client) as running:
+        running.passes(35)
+        nvml.reports_xid(1, 79)
+        running.passes(25)
+    events = [event for snapshot in receiver.got for event in snapshot.events]
+
+    assert [(event.kind, event.number, event.gpu) for event in events] == [("xid", 79, 1)]
+
+
 def test_a_replaced_driver_makes_the_agent_start_again(nvml: Nvml, host: FakeHost, tmp_path: Path) -> None:
     host.file("driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  575.57.08  Release")
     with Running(host, tmp_path) as running:

@@ -171,6 +171,19 @@ def test_ranks_come_from_the_environment_and_nothing_else_does(host: FakeHost) -
     assert Watching(host).look(70)[70].ranks == {"RANK": "3", "WORLD_SIZE": "8"}
 
 
+def test_its_busiest_children(host: FakeHost) -> None:
+    watching = Watching(host)
+    host.process(70, "python3")
+    host.file("70/task/70/children", "71 72 ")
+    for ticks in (0, 8 * TICKS):
+        host.process(71, "pt_data_worker", parent=70, cpu=ticks)
+        host.process(72, "pt_data_worker", parent=70, cpu=ticks // 2)
+        process = watching.look(70)[70]
+
+    assert process.children is not None
+    assert [(child.tid, child.cpu_percent) for child in process.children] == [(71, 80.0), (72, 40.0)]
+
+
 def test_bytes_read_per_second(host: FakeHost) -> None:
     watching = Watching(host)
     host.process(70, "python3")

@@ -158,6 +158,17 @@ def _faulty(gpu: GpuWindow) -> bool:
     )
 
 
+def _warm(gpu: GpuWindow) -> bool:
+    """Close to a limit of temperature, or the limits are not known."""
+    r = gpu.reading
+    margin, memory, limit = (
+        r.temperature_margin_celsius,
+        r.temperature_memory_celsius,
+        r.temperature_memory_max_celsius,
+    )
+    return margin is None or margin <= 10 or (memory is not None and (limit is None or memory >= limit - 10))
+
+
 def _linked(gpu: GpuWindow) -> bool:
     """Something about its links is not as it could be, or not known."""
     r = gpu.reading
@@ -212,6 +223,11 @@ GATES: dict[str, Callable[[GpuWindow], bool]] = {
     "loaded": _loaded,
     "fault": _faulty,
     "throttled": _unless_unknown(lambda gpu: gpu.throttled_within(W5)),
+    "warm": _warm,
+    "fan": lambda gpu: (
+        (gpu.reading.fan_percent is not None or bool(gpu.reading.fan_count))
+        and not (gpu.reading.fan_percent and gpu.reading.fan_rpm != 0)
+    ),
     "linked": _linked,
     "adjusted": _adjusted,
     "mig": lambda gpu: bool(gpu.reading.mig_mode or gpu.reading.mig_devices),

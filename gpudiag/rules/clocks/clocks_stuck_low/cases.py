@@ -1,0 +1,58 @@
+"""Situations of clocks-stuck-low and its look-alikes."""
+
+from typing import Any
+
+from gpudiag.rule import Case
+from gpudiag.rules.clocks.sample import one_sample
+from gpudiag.rules.situations import Situation
+from gpudiag.window import Window
+
+LOAD: dict[str, Any] = {
+    "utilization_percent": 98.0,
+    "power_watts": 600.0,
+    "sm_clock_megahertz": 1905.0,
+    "clocks_event_reasons": 0,
+}
+SLOW: dict[str, Any] = {**LOAD, "power_watts": 210.0, "sm_clock_megahertz": 795.0}
+
+
+def _slow(minutes: float = 20, **values: Any) -> Window:
+    s = Situation()
+    s.gpu(0).shows(**LOAD)
+    s.passes(minutes=30)
+    s.gpu(0).shows(**{**SLOW, **values})
+    return s.passes(minutes=minutes).window
+
+
+def _no_clock() -> Window:
+    s = Situation()
+    s.gpu(0).shows(**SLOW).hides("sm_clock_megahertz")
+    return s.passes(minutes=20).window
+
+
+CASES = [
+    Case(
+        "795 MHz of 1980 under full load, without a reason",
+        _slow,
+        "fires",
+        severity="warning",
+        confidence="likely",
+    ),
+    Case(
+        "six minutes are not confirmed yet",
+        lambda: _slow(minutes=6),
+        "fires",
+        severity="info",
+        confidence="possible",
+    ),
+    Case("the power limit is the reason", lambda: _slow(clocks_event_reasons=0x4), "clear"),
+    Case("an administrator set the clocks", lambda: _slow(clocks_event_reasons=0x2), "clear"),
+    Case(
+        "a hung job spins at high clocks",
+        lambda: _slow(sm_clock_megahertz=1980.0, power_watts=140.0),
+        "clear",
+    ),
+    Case("idle", lambda: _slow(utilization_percent=0.0), "clear"),
+    Case("one sample cannot show it", lambda: one_sample(**SLOW), "unjudged"),
+    Case("the clock cannot be read", _no_clock, "unjudged"),
+]

@@ -1,6 +1,6 @@
 """How right and how quick the calculator is, on measured points.
 
-    python benchmarks/kv.py CASES.json [MORE.json ...]
+    python -m benchmarks.kv CASES.json [MORE.json ...]      (or their paths in $KV_CASES; without any: speed)
 
 A cases file is a list of {"arch_class", "request", "measured"}: the question as it is posted to the
 calculator and the values an engine printed. Three columns answer the same cases in the same run: the naive
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from functools import partial
 from typing import Any
 
 from gpudiag.kv import Question, calculate
+from gpudiag.kv.catalogue import all_models
 
 Case = dict[str, Any]
 Predict = Callable[[Case], Mapping[str, float | None]]
@@ -32,11 +34,11 @@ BYTES = {"bf16": 2.0, "f16": 2.0, "f32": 4.0, "fp8": 1.0, "q8_0": 34 / 32}
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("cases", nargs="+", help="files of measured points")
+    parser.add_argument("cases", nargs="*", help="files of measured points; by default those in $KV_CASES")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     options = parser.parse_args()
     cases: list[Case] = []
-    for name in options.cases:
+    for name in options.cases or os.environ.get("KV_CASES", "").split():
         with open(name, encoding="utf-8") as handle:
             cases += json.load(handle)
     columns: dict[str, Predict] = {"naive": naive}
@@ -45,7 +47,10 @@ def main() -> int:
         columns["hf-mem"] = hf_mem
     columns["gpudiag"] = ours
     table = accuracy(cases, columns)
-    speed = {"calculate_milliseconds": milliseconds(cases), "cold_start_ratio": cold_start_ratio()}
+    speed = {
+        "calculate_milliseconds": milliseconds(cases or catalogue()),
+        "cold_start_ratio": cold_start_ratio(),
+    }
     if options.json:
         print(json.dumps({"classes": table, **speed}, indent=2))
     else:
@@ -77,6 +82,12 @@ def accuracy(cases: list[Case], columns: Mapping[str, Predict]) -> list[dict[str
 
 def _spread(found: list[float] | None) -> dict[str, float] | None:
     return {"median_ratio": statistics.median(found), "max_ratio": max(found)} if found else None
+
+
+def catalogue() -> list[Case]:
+    """A question about every model of the catalogue, to time when no cases are given."""
+    asked = {"gpu": "H100", "tokens": 8192, "requests": 32}
+    return [{"request": {"model": model.name, **asked}, "measured": {}} for model in all_models()]
 
 
 def ours(case: Case) -> Mapping[str, float | None]:
@@ -162,8 +173,11 @@ def _timed(work: Callable[[], object]) -> float:
 
 def show(table: list[dict[str, Any]], columns: list[str], speed: Mapping[str, Any]) -> None:
     """A Markdown table of errors, then the times."""
-    print("| class | cases | " + " | ".join(f"{name} median / max error" for name in columns) + " |")
-    print("|---|---|" + "---|" * len(columns))
+    if table:
+        print("| class | cases | " + " | ".join(f"{name} median / max error" for name in columns) + " |")
+        print("|---|---|" + "---|" * len(columns))
+    else:
+        print("no cases given: errors are not measured")
     for row in table:
         cells = [_cell(row[name]) for name in columns]
         print(f"| {row['class']} | {row['cases']} | " + " | ".join(cells) + " |")

@@ -40,6 +40,26 @@ PER_LAYER = (
 )
 
 
+# Families that read a whole input at once and generate nothing.
+ENCODERS = {
+    "bert",
+    "roberta",
+    "xlm-roberta",
+    "distilbert",
+    "albert",
+    "electra",
+    "deberta",
+    "deberta-v2",
+    "modernbert",
+    "nomic_bert",
+    "mpnet",
+    "vit",
+    "clip",
+    "siglip",
+    "dinov2",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ModelShape:
     """One model's geometry. `layers` holds a tuple of parts per layer; `draft` those of its MTP layers.
@@ -85,6 +105,10 @@ def read_shape(config: Any) -> ModelShape:
     whose memory is not known.
     """
     reader = config if isinstance(config, Config) else open_config(config)
+    if reader.family in ENCODERS:
+        raise KvError(
+            f"config: {reader.family} is an encoder, which keeps no KV cache; name a model that generates"
+        )
     kinds = patterns.layer_kinds(reader)
     layers = _read_layers(reader, kinds)
     return ModelShape(

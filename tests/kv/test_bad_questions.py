@@ -23,6 +23,9 @@ from tests.kv.ask import ask
         ({"_class_name": "FluxPipeline", "_diffusers_version": "0.30"}, "diffusion pipeline"),
         ({"producer": {"name": "modelopt"}, "quantization": {}}, "post the config.json next to it"),
         ({"num_hidden_layers": 12}, "num_attention_heads is missing"),
+        ({"model_type": "bert", "num_hidden_layers": 12}, "bert is an encoder, which keeps no KV cache"),
+        ({"model_type": "rwkv7", "num_hidden_layers": 12}, "unknown type 'rwkv7'"),
+        ({"model_type": "llama", "hidden_size": "big"}, "hidden_size must be a number from 0"),
     ],
 )
 def test_what_is_no_model_config_is_named_for_what_it_is(config, sentence):

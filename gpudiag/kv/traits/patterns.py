@@ -156,7 +156,10 @@ def falcon_h1(config: Config) -> Kinds | None:
 
 
 def pure_state(config: Config) -> Kinds | None:
+    """Models without attention. RWKV and xLSTM are named so that `kinds` can say it does not know them."""
     kind = {"mamba": "mamba1", "falcon_mamba": "mamba1", "mamba2": "mamba2"}.get(config.family)
+    if kind is None and config.family.startswith(("rwkv", "xlstm")):
+        kind = config.family
     return [kind] * count(config) if kind else None
 
 

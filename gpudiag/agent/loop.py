@@ -21,6 +21,7 @@ import msgspec
 
 from gpudiag import __version__
 from gpudiag.agent.clock import Clock, RealClock
+from gpudiag.agent.files import text
 from gpudiag.agent.host import Host, gpu_place
 from gpudiag.agent.kernel_log import KernelLog
 from gpudiag.agent.local import Door
@@ -120,7 +121,7 @@ class Observer:
         return events
 
     def _self_portrait(self, lost: int) -> AgentReading:
-        statm = os.sysconf("SC_PAGE_SIZE") * int(Path("/proc/self/statm").read_text().split()[1])
+        pages = (text("/proc/self/statm") or "0 0").split()[1]
         return AgentReading(
             start_id=self.start_id,
             sequence=self.sequence,
@@ -132,7 +133,7 @@ class Observer:
             kernel_log_readable=self._kernel_log.reason is None,
             uid=os.geteuid(),
             cpu_seconds=round(time.process_time(), 3),
-            resident_bytes=statm,
+            resident_bytes=int(pages) * os.sysconf("SC_PAGE_SIZE") or None,
         )
 
     def _place_gpus(self, snapshot: Snapshot) -> None:

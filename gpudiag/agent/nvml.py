@@ -1,21 +1,42 @@
 """What NVML tells, as readings. The only file that imports pynvml.
 
-Three tables say what is asked: `FAST` (every second), `SLOW` (every snapshot) and `RARE` (once a minute,
-and what never changes). A row is the fields it fills, the pynvml call, and how its answer becomes ours.
+`FAST` is asked every second; `metrics.py` holds the tables of what is asked at snapshots.
 What a device refuses is remembered with the reason and asked again after `RETRY_SECONDS`, so that a
 board without ECC costs nothing and a permission that is granted later is noticed.
 
-To add a metric: a field in `gpudiag.model` with its unit, and a row here.
+To add a metric: a field in `gpudiag.model` with its unit, and a row in `metrics.py`.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import pynvml
 
+from gpudiag.agent.metrics import (
+    FABRIC_HEALTH,
+    FABRIC_STATES,
+    FIELD_ROWS,
+    FIELDS,
+    GPM,
+    MEMORY_USED,
+    MEMORY_UTILIZATION,
+    POWER,
+    RARE,
+    REASONS,
+    RX,
+    SAMPLED,
+    SLOTS,
+    SLOW,
+    SM_CLOCK,
+    TEMPERATURE,
+    TX,
+    UTILIZATION,
+    Row,
+    decoded,
+)
 from gpudiag.model import GpuReading, GpuUse, MigDevice, NvLink
 
 RETRY_SECONDS = 600.0
@@ -71,22 +92,6 @@ _CAUGHT = (pynvml.NVMLError, pynvml.NVMLLibraryMismatchError)
 
 
 # ------------------------------------------------------------------------------------- every second
-
-SLOTS = (
-    "utilization_percent",
-    "memory_utilization_percent",
-    "memory_used_bytes",
-    "power_watts",
-    "sm_clock_megahertz",
-    "temperature_celsius",
-    "clocks_event_reasons",
-    "pcie_tx_bytes",  # counters; rates are made of them at the snapshot
-    "pcie_rx_bytes",
-    "sampled_percent",  # mean of the driver's own samples since the second before
-)
-UTILIZATION, MEMORY_UTILIZATION, MEMORY_USED, POWER, SM_CLOCK, TEMPERATURE, REASONS, TX, RX, SAMPLED = range(
-    10
-)
 
 _PCIE_FIELDS = [197, 198]  # NVML_FI_DEV_PCIE_COUNT_TX_BYTES, …_RX_BYTES
 
@@ -177,174 +182,7 @@ FAST: tuple[tuple[tuple[str, ...], Callable[[Device, list[Any]], None], str], ..
     ((), _sampled_utilization, "nvmlDeviceGetSamples"),
 )
 
-# What a fast value can be at most. Above it the driver answered nonsense: 4294967295 is one of its ways.
-LIMITS = {
-    "utilization_percent": 100,
-    "memory_utilization_percent": 100,
-    "power_watts": 20_000,
-    "sm_clock_megahertz": 20_000,
-    "temperature_celsius": 200,
-}
-
-
-# ---------------------------------------------------------------------------- at snapshots, and rarely
-
-
-class Row(NamedTuple):
-    """Fields that one call fills; `take` turns its answer into their values, in order."""
-
-    fields: tuple[str, ...]
-    call: str
-    arguments: tuple[Any, ...] = ()
-    take: Callable[[Any], tuple[Any, ...]] = lambda answer: (answer,)
-
-
-def _watts(answer: int) -> tuple[float]:
-    return (answer / 1000,)
-
-
-def _switch(answer: int) -> tuple[bool]:
-    return (bool(answer),)
-
-
-def _switches(answer: Any) -> tuple[bool, bool]:
-    return bool(answer[0]), bool(answer[1])
-
-
-_COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
-_VIRTUALIZATION = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host_vgpu", 4: "host_vsga"}
-_ARCHITECTURES = {
-    2: "Kepler", 3: "Maxwell", 4: "Pascal", 5: "Volta", 6: "Turing", 7: "Ampere", 8: "Ada", 9: "Hopper",
-    10: "Blackwell", 13: "Rubin",
-}  # fmt: skip
-_BRANDS = {
-    1: "Quadro", 2: "Tesla", 3: "NVS", 4: "GRID", 5: "GeForce", 6: "Titan", 12: "Quadro RTX",
-    13: "NVIDIA RTX", 14: "NVIDIA", 15: "GeForce RTX", 16: "Titan RTX",
-}  # fmt: skip
-
-_SM, _GRAPHICS, _MEMORY = 1, 0, 2
-_CORRECTED, _UNCORRECTED = 0, 1
-_VOLATILE, _AGGREGATE = 0, 1
-_SRAM = 7  # NVML_MEMORY_LOCATION_SRAM
-
-SLOW: tuple[Row, ...] = (
-    Row(("pstate",), "nvmlDeviceGetPerformanceState", (), lambda p: (f"P{p}" if p <= 15 else None,)),
-    Row(("power_limit_watts",), "nvmlDeviceGetEnforcedPowerLimit", (), _watts),
-    Row(("memory_clock_megahertz",), "nvmlDeviceGetClockInfo", (_MEMORY,)),
-    Row(("temperature_margin_celsius",), "nvmlDeviceGetMarginTemperature"),
-    Row(("pcie_link_generation",), "nvmlDeviceGetCurrPcieLinkGeneration"),
-    Row(("pcie_link_width",), "nvmlDeviceGetCurrPcieLinkWidth"),
-    Row(("ecc_uncorrected_volatile",), "nvmlDeviceGetTotalEccErrors", (_UNCORRECTED, _VOLATILE)),
-    Row(("ecc_corrected_volatile",), "nvmlDeviceGetTotalEccErrors", (_CORRECTED, _VOLATILE)),
-    Row(
-        (
-            "remapped_rows_correctable",
-            "remapped_rows_uncorrectable",
-            "row_remap_pending",
-            "row_remap_failed",
-        ),
-        "nvmlDeviceGetRemappedRows",
-        (),
-        lambda rows: (rows[0], rows[1], bool(rows[2]), bool(rows[3])),
-    ),
-    Row(("mig_mode", "mig_mode_pending"), "nvmlDeviceGetMigMode", (), _switches),
-    Row(("encoder_percent",), "nvmlDeviceGetEncoderUtilization", (), lambda share: (share[0],)),
-    Row(("decoder_percent",), "nvmlDeviceGetDecoderUtilization", (), lambda share: (share[0],)),
-    Row(("fan_percent",), "nvmlDeviceGetFanSpeed"),
-)
-
-RARE: tuple[Row, ...] = (
-    Row(("name",), "nvmlDeviceGetName"),
-    Row(("architecture",), "nvmlDeviceGetArchitecture", (), lambda a: (_ARCHITECTURES.get(a),)),
-    Row(("brand",), "nvmlDeviceGetBrand", (), lambda b: (_BRANDS.get(b),)),
-    Row(("vbios",), "nvmlDeviceGetVbiosVersion"),
-    Row(("power_limit_default_watts",), "nvmlDeviceGetPowerManagementDefaultLimit", (), _watts),
-    Row(
-        ("power_limit_max_watts",),
-        "nvmlDeviceGetPowerManagementLimitConstraints",
-        (),
-        lambda limits: (limits[1] / 1000,),
-    ),
-    Row(("sm_clock_max_megahertz",), "nvmlDeviceGetMaxClockInfo", (_SM,)),
-    Row(("application_sm_clock_megahertz",), "nvmlDeviceGetApplicationsClock", (_GRAPHICS,)),
-    Row(("application_sm_clock_default_megahertz",), "nvmlDeviceGetDefaultApplicationsClock", (_GRAPHICS,)),
-    Row(("temperature_shutdown_celsius",), "nvmlDeviceGetTemperatureThreshold", (0,)),
-    Row(("temperature_slowdown_celsius",), "nvmlDeviceGetTemperatureThreshold", (1,)),
-    Row(("temperature_memory_max_celsius",), "nvmlDeviceGetTemperatureThreshold", (2,)),
-    Row(("fan_count",), "nvmlDeviceGetNumFans"),
-    Row(("ecc_mode", "ecc_mode_pending"), "nvmlDeviceGetEccMode", (), _switches),
-    Row(("ecc_uncorrected_aggregate",), "nvmlDeviceGetTotalEccErrors", (_UNCORRECTED, _AGGREGATE)),
-    Row(("ecc_corrected_aggregate",), "nvmlDeviceGetTotalEccErrors", (_CORRECTED, _AGGREGATE)),
-    Row(
-        ("ecc_sram_uncorrected_aggregate",),
-        "nvmlDeviceGetMemoryErrorCounter",
-        (_UNCORRECTED, _AGGREGATE, _SRAM),
-    ),
-    Row(("row_remap_banks_none",), "nvmlDeviceGetRowRemapperHistogram", (), lambda banks: (banks.none,)),
-    Row(("retired_pages_single_bit",), "nvmlDeviceGetRetiredPages", (0,), lambda pages: (len(pages),)),
-    Row(("retired_pages_double_bit",), "nvmlDeviceGetRetiredPages", (1,), lambda pages: (len(pages),)),
-    Row(("retired_pages_pending",), "nvmlDeviceGetRetiredPagesPendingStatus", (), _switch),
-    Row(("pcie_link_generation_max",), "nvmlDeviceGetMaxPcieLinkGeneration"),
-    Row(("pcie_link_width_max",), "nvmlDeviceGetMaxPcieLinkWidth"),
-    Row(
-        ("bar1_total_bytes", "bar1_used_bytes"),
-        "nvmlDeviceGetBAR1MemoryInfo",
-        (),
-        lambda bar: (bar.bar1Total, bar.bar1Used),
-    ),
-    Row(("persistence_mode",), "nvmlDeviceGetPersistenceMode", (), _switch),
-    Row(("compute_mode",), "nvmlDeviceGetComputeMode", (), lambda mode: (_COMPUTE_MODES.get(mode),)),
-    Row(("display_active",), "nvmlDeviceGetDisplayActive", (), _switch),
-    Row(("virtualization",), "nvmlDeviceGetVirtualizationMode", (), lambda m: (_VIRTUALIZATION.get(m),)),
-    Row(("gsp_firmware",), "nvmlDeviceGetGspFirmwareVersion", (), lambda version: (_text(version),)),
-    Row(("encoder_sessions",), "nvmlDeviceGetEncoderStats", (), lambda stats: (stats[0],)),
-)
-
-
-class FieldRow(NamedTuple):
-    """One value of nvmlDeviceGetFieldValues; all are asked for in one call."""
-
-    id: int
-    field: str
-    take: Callable[[float], Any] = lambda value: value
-
-
-FIELDS: tuple[FieldRow, ...] = (
-    FieldRow(74, "throttle_power_nanoseconds"),
-    FieldRow(269, "throttle_sw_thermal_nanoseconds"),
-    FieldRow(270, "throttle_hw_thermal_nanoseconds"),
-    FieldRow(271, "throttle_power_brake_nanoseconds"),
-    FieldRow(82, "temperature_memory_celsius"),
-    FieldRow(94, "pcie_replay_count"),
-    FieldRow(179, "pcie_nonfatal_errors"),
-    FieldRow(180, "pcie_fatal_errors"),
-    FieldRow(230, "recovery_action"),
-)
-_FIELD_ROWS = {row.id: row for row in FIELDS}
-
-_GPM = (  # NVML_GPM_METRIC_… number, field, factor: percent → ratio, MiB → bytes
-    (2, "sm_active_ratio", 0.01),
-    (3, "sm_occupancy_ratio", 0.01),
-    (5, "tensor_active_ratio", 0.01),
-    (10, "dram_active_ratio", 0.01),
-    (60, "nvlink_rx", 2.0**20),
-    (61, "nvlink_tx", 2.0**20),
-)
-
 _PROCESS_LISTS = (("C", "Compute"), ("G", "Graphics"), ("M+C", "MPSCompute"))
-
-_FABRIC_STATES = {0: "not_supported", 1: "not_started", 2: "in_progress", 3: "completed"}
-_FABRIC_HEALTH = (  # place of two bits in the mask, where 1 means "true"
-    (0, "degraded_bandwidth"),
-    (2, "route_recovery"),
-    (4, "route_unhealthy"),
-    (6, "access_timeout_recovery"),
-)
-
-
-def _text(value: Any) -> str | None:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
-
 
 # ------------------------------------------------------------------------------------------- devices
 
@@ -425,8 +263,8 @@ class Library:
         except _CAUGHT as error:
             raise NvmlFault(reason_of(error), getattr(error, "value", None)) from None
         self.is_open = True
-        self.driver_version = _text(self._ask("nvmlSystemGetDriverVersion"))
-        self.nvml_version = _text(self._ask("nvmlSystemGetNVMLVersion"))
+        self.driver_version = decoded(self._ask("nvmlSystemGetDriverVersion"))
+        self.nvml_version = decoded(self._ask("nvmlSystemGetNVMLVersion"))
         cuda = self._ask("nvmlSystemGetCudaDriverVersion_v2")
         self.cuda_version = f"{cuda // 1000}.{cuda % 1000 // 10}" if cuda else None
         self.find_devices()
@@ -471,8 +309,8 @@ class Library:
         try:
             self._progress("nvmlDeviceGetHandleByIndex")
             handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-            uuid = _text(pynvml.nvmlDeviceGetUUID(handle))
-            bus_id = _text(pynvml.nvmlDeviceGetPciInfo(handle).busId)
+            uuid = decoded(pynvml.nvmlDeviceGetUUID(handle))
+            bus_id = decoded(pynvml.nvmlDeviceGetPciInfo(handle).busId)
         except _CAUGHT as error:
             device = here_before or Device(index, None, None, None)
             device.error = reason_of(error)
@@ -513,7 +351,7 @@ class Library:
                 event = pynvml.nvmlEventSetWait_v2(self._events, 0)
             except _CAUGHT:
                 break  # a timeout: there is none
-            uuid = _text(self._ask("nvmlDeviceGetUUID", event.device))
+            uuid = decoded(self._ask("nvmlDeviceGetUUID", event.device))
             index = next((device.index for device in self.devices if device.uuid == uuid), None)
             found.append((index, int(event.eventData)))
         return found
@@ -656,7 +494,7 @@ class Library:
             return
         refused = []
         for value in pynvml.nvmlDeviceGetFieldValues(device.handle, device.field_ids):
-            row = _FIELD_ROWS[value.fieldId]
+            row = FIELD_ROWS[value.fieldId]
             if value.nvmlReturn == 0:
                 device.known[row.field] = row.take(_field_number(value))
                 continue
@@ -676,9 +514,9 @@ class Library:
         before, now = device.gpm
         pynvml.nvmlGpmSampleGet(device.handle, now)
         request = pynvml.c_nvmlGpmMetricsGet_t(
-            version=pynvml.NVML_GPM_METRICS_GET_VERSION, numMetrics=len(_GPM), sample1=before, sample2=now
+            version=pynvml.NVML_GPM_METRICS_GET_VERSION, numMetrics=len(GPM), sample1=before, sample2=now
         )
-        for place, (number, _, _) in zip(request.metrics, _GPM, strict=False):
+        for place, (number, _, _) in zip(request.metrics, GPM, strict=False):
             place.metricId = number
         pynvml.nvmlGpmMetricsGet(request)
         device.gpm = [now, before]
@@ -686,7 +524,7 @@ class Library:
 
     def _take_gpm(self, device: Device, request: Any) -> None:
         links = 0.0
-        for place, (_, field, factor) in zip(request.metrics, _GPM, strict=False):
+        for place, (_, field, factor) in zip(request.metrics, GPM, strict=False):
             if place.nvmlReturn:
                 if not field.startswith("nvlink"):
                     device.known.pop(field, None)
@@ -717,12 +555,12 @@ class Library:
 
     def _mig_device(self, index: int, handle: Any) -> MigDevice:
         memory = self._ask("nvmlDeviceGetMemoryInfo", handle)
-        name = _text(self._ask("nvmlDeviceGetName", handle)) or ""
+        name = decoded(self._ask("nvmlDeviceGetName", handle)) or ""
         return MigDevice(
             index=index,
             gpu_instance=self._ask("nvmlDeviceGetGpuInstanceId", handle),
             compute_instance=self._ask("nvmlDeviceGetComputeInstanceId", handle),
-            uuid=_text(self._ask("nvmlDeviceGetUUID", handle)),
+            uuid=decoded(self._ask("nvmlDeviceGetUUID", handle)),
             profile=name.rpartition("MIG ")[2] or None,
             memory_total_bytes=memory.total if memory else None,
             memory_used_bytes=memory.used if memory else None,
@@ -757,10 +595,10 @@ class Library:
         fabric.version = pynvml.nvmlGpuFabricInfo_v2
         pynvml.nvmlDeviceGetGpuFabricInfoV(device.handle, ctypes.byref(fabric))
         known, mask = device.known, fabric.healthMask
-        known["fabric_state"] = _FABRIC_STATES.get(fabric.state)
+        known["fabric_state"] = FABRIC_STATES.get(fabric.state)
         if fabric.state == 3:
-            known["fabric_status"] = "success" if not fabric.status else _text(_code_name(fabric.status))
-        ill = [name for shift, name in _FABRIC_HEALTH if mask >> shift & 0x3 == 1]
+            known["fabric_status"] = "success" if not fabric.status else decoded(_code_name(fabric.status))
+        ill = [name for shift, name in FABRIC_HEALTH if mask >> shift & 0x3 == 1]
         if mask >> 8 & 0xF > 1:
             ill.append("incorrect_configuration")
         known["fabric_health"] = ill
@@ -871,7 +709,7 @@ def _code_name(code: int) -> str:
 _EXTRAS: dict[str, tuple[tuple[str, ...], Callable[[Library, Device], None]]] = {
     "memory": (("memory_total_bytes", "memory_free_bytes", "memory_reserved_bytes"), Library._read_memory),
     "fields": (tuple(row.field for row in FIELDS), Library._read_fields),
-    "gpm": (tuple(field for _, field, _ in _GPM[:4]), Library._read_gpm),
+    "gpm": (tuple(field for _, field, _ in GPM[:4]), Library._read_gpm),
     "mig": (("mig_devices",), Library._read_mig),
     "nvlinks": (("nvlinks",), Library._read_nvlinks),
     "fabric": (("fabric_state",), Library._read_fabric),

@@ -1,8 +1,7 @@
 """Facts about processes that use GPUs, from /proc: who, since when, what it does, where it belongs.
 
 Read at each snapshot: state, CPU, bytes read. Read once per process: command line, user, container.
-Its hottest threads are looked at only while it uses the CPU. Who holds /dev/nvidiaN open without being in
-NVML's list is found by a slow round over all processes, a part of them each time.
+Its hottest threads are looked at only while it uses the CPU.
 """
 
 from __future__ import annotations
@@ -11,21 +10,20 @@ import os
 import pwd
 import re
 
-from gpudiag.agent.files import raw, text
+from gpudiag.agent.files import TICKS, Stat, numbers, raw, stat_of, text
+from gpudiag.agent.holders import Holders, open_devices
 from gpudiag.agent.host import cpu_list, pressure
 from gpudiag.agent.masking import masked, printable
 from gpudiag.model import GpuUse, ProcessReading, ThreadReading
 from gpudiag.workloads import workload_of_text
 
-TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 BUSY_PERCENT = 5.0  # below this a process has no hot thread worth a look
 THREADS_TOLD = 3
 THREADS_KNOWN = 16  # looked at between two full rounds
 FULL_ROUND_SECONDS = 30.0
-SLOW_ROUND_SECONDS = 60.0
-YOUNG_SECONDS = 300.0  # a process opens its GPUs soon after it starts
-OLD_ROUND_SECONDS = 600.0
+LIBRARIES_SECONDS = 60.0  # between two looks at mapped libraries
+LIBRARIES_KNOWN_SECONDS = 600.0  # once they are known
 MOST_PROCESSES = 200
 MOST_CHILDREN = 64
 LONGEST_LINE_OF_PARENTS = 12
@@ -50,32 +48,6 @@ _CONTAINER = re.compile(r"(?:docker[-/]|cri-containerd[-:]|crio-|libpod-|contain
 _POD = re.compile(r"pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12})")
 _SLURM = re.compile(r"/job_(\d+)")
 _UNIT = re.compile(r"/([^/]+\.(?:service|scope))(?:/|$)")
-_NVIDIA = re.compile(r"^/dev/nvidia(\d+)$")
-
-
-class Stat:
-    """The fields of /proc/PID/stat that we use."""
-
-    __slots__ = ("cpu", "last_cpu", "name", "parent", "start", "state", "threads")
-
-    def __init__(self, content: str) -> None:
-        opening, closing = content.index("("), content.rindex(")")  # a name may hold both
-        self.name = content[opening + 1 : closing]
-        rest = content[closing + 2 :].split()
-        self.state = rest[0]
-        self.parent = int(rest[1])
-        self.cpu = int(rest[11]) + int(rest[12])
-        self.threads = int(rest[17])
-        self.start = int(rest[19])
-        self.last_cpu = int(rest[36]) if len(rest) > 36 else None
-
-
-def stat_of(path: str) -> Stat | None:
-    content = text(path)
-    try:
-        return None if content is None else Stat(content)
-    except (ValueError, IndexError):
-        return None
 
 
 class _Known:
@@ -109,13 +81,15 @@ class Processes:
         self._proc = proc
         self._sys = sys
         self._known: dict[int, _Known] = {}
-        self._holders: dict[int, tuple[int, list[int]]] = {}  # pid → start, GPU minor numbers held open
-        self._looked_at: dict[int, tuple[int, float]] = {}  # pid → start, when its handles were read
-        self._slow_round_at: float | None = None
+        self._holders = Holders(proc)
         self._users: dict[int, str] = {}
         self._booted_at: float | None = None
-        self.handles_visible = False
         self.sees_all = self._sees_all()
+
+    @property
+    def handles_visible(self) -> bool:
+        """Whether the open files of all processes could be looked at."""
+        return not self._holders.denied
 
     def read(
         self,
@@ -130,9 +104,9 @@ class Processes:
         `uses`: what NVML says, by pid. `minors`: device file number → GPU index.
         """
         self._booted_at = booted_at
-        self._look_for_holders(monotonic)
+        holders = self._holders.read(monotonic)
         pids = list(uses)[:MOST_PROCESSES]
-        pids += [pid for pid in self._holders if pid not in uses and pid != os.getpid()]
+        pids += [pid for pid in holders if pid not in uses and pid != os.getpid()]
         found: dict[int, ProcessReading] = {}
         for pid in pids:
             found[pid] = self._read_one(pid, uses.get(pid), minors, monotonic, in_nvml=pid in uses)
@@ -183,9 +157,9 @@ class Processes:
         self._read_rates(reading, known, stat, place, monotonic)
         self._read_frameworks(known, place, monotonic)
         reading.frameworks, reading.cpus_allowed = known.frameworks, known.cpus
-        holder = self._holders.get(pid)
-        if holder is not None:
-            reading.open_devices = sorted(minors[minor] for minor in holder[1] if minor in minors)
+        opened = self._holders.found.get(pid)
+        if opened is not None:
+            reading.open_devices = sorted(minors[minor] for minor in opened if minor in minors)
         return reading
 
     def _is_the_same(self, pid: int, place: str) -> bool:
@@ -272,7 +246,7 @@ class Processes:
         whole = not known.hot or monotonic - known.full_round_at >= FULL_ROUND_SECONDS
         readings: list[ThreadReading] = []
         seen: dict[int, tuple[int, float]] = {}
-        for tid in _numbers(f"{place}/task") if whole else known.hot:
+        for tid in numbers(f"{place}/task") if whole else known.hot:
             thread = stat_of(f"{place}/task/{tid}/stat")
             if thread is None:
                 continue
@@ -337,7 +311,7 @@ class Processes:
     def _read_frameworks(self, known: _Known, place: str, monotonic: float) -> None:
         """Which libraries it has mapped and where it may run; looked at often until it has loaded them."""
         if known.frameworks_at is not None:
-            wait = OLD_ROUND_SECONDS if known.frameworks else SLOW_ROUND_SECONDS
+            wait = LIBRARIES_KNOWN_SECONDS if known.frameworks else LIBRARIES_SECONDS
             if monotonic - known.frameworks_at < wait:
                 return
         known.frameworks_at = monotonic
@@ -370,46 +344,6 @@ class Processes:
                 parent = stat.parent
         return servers
 
-    def _look_for_holders(self, monotonic: float) -> None:
-        """Finds who has /dev/nvidiaN open: young processes every minute, old ones every ten."""
-        if self._slow_round_at is not None and monotonic - self._slow_round_at < SLOW_ROUND_SECONDS:
-            return
-        self._slow_round_at = monotonic
-        alive = _numbers(self._proc)
-        holders: dict[int, tuple[int, list[int]]] = {}
-        looked_at: dict[int, tuple[int, float]] = {}
-        denied = False
-        for pid in alive:
-            stat = stat_of(f"{self._proc}/{pid}/stat")
-            if stat is None or stat.state == "Z" or not stat.threads or stat.parent == 2:
-                continue
-            before = self._looked_at.get(pid)
-            holder = self._holders.get(pid)
-            if (
-                before is not None
-                and before[0] == stat.start
-                and not self._due(stat, before[1], holder, monotonic)
-            ):
-                looked_at[pid] = before
-                continue
-            looked_at[pid] = (stat.start, monotonic)
-            minors = open_devices(f"{self._proc}/{pid}/fd")
-            denied = denied or minors is None
-            if minors:
-                holders[pid] = (stat.start, minors)
-        for pid, (start, minors) in self._holders.items():
-            same = looked_at.get(pid)
-            if pid not in holders and same is not None and same[0] == start and same[1] != monotonic:
-                holders[pid] = (start, minors)
-        self._holders, self._looked_at = holders, looked_at
-        self.handles_visible = not denied
-
-    def _due(self, stat: Stat, looked_at: float, holder: object, monotonic: float) -> bool:
-        uptime = text(f"{self._proc}/uptime")
-        age = float(uptime.split()[0]) - stat.start / TICKS if uptime else 0.0
-        young = age < YOUNG_SECONDS or holder is not None
-        return young or monotonic - looked_at >= OLD_ROUND_SECONDS
-
     def _sees_all(self) -> bool:
         """Whether this is the host's own view: there pid 2 is the kernel's."""
         return text(f"{self._proc}/2/comm") == "kthreadd"
@@ -434,26 +368,6 @@ def belonging(cgroup: str) -> dict[str, str]:
     if units:
         found["unit"] = units[-1]
     return found
-
-
-def open_devices(folder: str) -> list[int] | None:
-    """Numbers N of the /dev/nvidiaN that are open there; None where we may not look."""
-    found: set[int] = set()
-    try:
-        names = os.listdir(folder)
-    except PermissionError:
-        return None
-    except OSError:
-        return []
-    for name in names:
-        try:
-            target = os.readlink(f"{folder}/{name}")
-        except OSError:
-            continue
-        match = _NVIDIA.match(target)
-        if match is not None:
-            found.add(int(match[1]))
-    return sorted(found)
 
 
 def cpus_allowed(status: str | None) -> list[int] | None:
@@ -512,10 +426,3 @@ def _counter(path: str, name: str) -> int | None:
         if key == name and value.isdigit():
             return int(value)
     return None
-
-
-def _numbers(folder: str) -> list[int]:
-    try:
-        return [int(name) for name in os.listdir(folder) if name.isdigit()]
-    except OSError:
-        return []

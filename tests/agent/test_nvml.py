@@ -13,7 +13,8 @@ import pytest
 
 from gpudiag.agent.clock import RealClock
 from gpudiag.agent.nvml import Library, NvmlFault
-from gpudiag.agent.sampler import Harvest, Sampler, put_samples
+from gpudiag.agent.sampler import Harvest, Sampler
+from gpudiag.agent.samples import put_samples
 from gpudiag.model import GpuReading, Snapshot
 from tests.doubles.nvml import GIB, MIB, MigSlice, Nvml
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpudiag.agent.processes import TICKS, Processes, belonging, stat_of
+from gpudiag.agent.files import TICKS, stat_of
+from gpudiag.agent.processes import Processes, belonging
 from gpudiag.model import GpuUse, ProcessReading
 from tests.agent.machine import FakeHost
 

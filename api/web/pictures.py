@@ -26,9 +26,16 @@ def bar(ledger: Mapping[str, Any] | None, language: Language) -> Markup:
 
 
 def timeline(
-    gpu: Mapping[str, Any], history: Mapping[str, Any] | None, language: Language, seconds: float
+    gpu: Mapping[str, Any],
+    history: Mapping[str, Any] | None,
+    language: Language,
+    seconds: float,
+    age_seconds: float = 0.0,
 ) -> Markup:
-    """Utilization and memory of one GPU over the last `seconds`, or nothing where nothing was kept."""
+    """Utilization and memory of one GPU over the last `seconds`, or nothing where nothing was kept.
+
+    `age_seconds` is how long ago the last report came: so much at the end of the picture stays empty.
+    """
     kept: Mapping[str, Any] = next(
         (one for one in (history or {}).get("gpus", ()) if one["index"] == gpu["index"]), {}
     )
@@ -39,7 +46,7 @@ def timeline(
     if history is None or not (utilization or memory):
         return Markup("")
     used = [(at, None if value is None or not total else 100 * value / total) for at, value in memory]
-    end = _end(history, [points[-1][0] for points in (utilization, memory) if points])
+    end = _end(history, [points[-1][0] for points in (utilization, memory) if points]) + age_seconds
     first, second, title = NAMES[language]
     return Markup(
         timeline_svg(

@@ -143,6 +143,7 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
     verdict = diagnosis["verdict"]
     everything = [*diagnosis["findings"], *(f for gpu in diagnosis["gpus"] for f in gpu["findings"])]
     head = headline_finding(everything, verdict)
+    age = 0.0 if at else diagnosis["observed"].get("age_seconds") or 0.0
     return render_template(
         "web/node.html",
         d=diagnosis,
@@ -152,7 +153,7 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
         drawn={
             gpu["index"]: {
                 "bar": pictures.bar(gpu["memory"], lang),
-                "timeline": pictures.timeline(gpu, history, lang, PAST_SECONDS),
+                "timeline": pictures.timeline(gpu, history, lang, PAST_SECONDS, age),
             }
             for gpu in diagnosis["gpus"]
         },

@@ -358,7 +358,7 @@ class OrphanedEngine(ReservedPool):
         return [
             EngineReading(
                 name=alive.name, engine=alive.engine, model=alive.model, worker_pids=alive.worker_pids,
-                gpus=alive.gpus, address=alive.address, weights_bytes=alive.weights_bytes, port_open=False,
+                gpus=alive.gpus, address=alive.address, port_open=False,
                 health_ok=False, metrics_ok=False, ever_answered=True, parent_alive=False,
             )
         ]  # fmt: skip

@@ -13,7 +13,6 @@ from gpudiag.kv.dtypes import GGUF_RECIPES, CacheDtype, cache_dtype
 from gpudiag.kv.engines import engine_class
 from gpudiag.kv.engines.base import Budget, Engine, Setup
 from gpudiag.kv.errors import KvError
-from gpudiag.kv.formula import formula
 from gpudiag.kv.layers import Attention, Latent
 from gpudiag.kv.note import Note, note
 from gpudiag.kv.question import GIB, Question
@@ -71,11 +70,17 @@ class Answer:
     over_capacity_bytes: int | None
     largest_batch: int | None
     longest_context: int | None
-    formula: str
     alternatives: Alternatives
     notes: tuple[Note, ...]
     sources: tuple[str, ...]
     kinds: dict[str, str]
+
+    def formula(self, language: str = "en") -> str:
+        """The calculation as one line with its numbers in it."""
+        from gpudiag.kv.formula import formula
+        from gpudiag.kv.words import words
+
+        return formula(self.engine, self.tokens, self.question.requests, words(language))
 
     def as_json(self, language: str = "en") -> dict[str, Any]:
         """The answer under the interface's keys; what is not known is None."""
@@ -110,7 +115,7 @@ class Answer:
                 },
                 "if_mha": {"total_bytes": self.alternatives.mha_total_bytes},
             },
-            "formula": self.formula,
+            "formula": self.formula(language),
             "assumptions": sentences(self.notes, language),
             "kinds": self.kinds,
             "sources": list(self.sources),
@@ -187,7 +192,6 @@ class _Calculation:
             over_capacity_bytes=engine.over_capacity(budget, self.tokens, self.per_replica),
             largest_batch=None if largest is None else largest * question.dp,
             longest_context=engine.longest_context(budget, self.per_replica, self._limit()),
-            formula=formula(engine, self.tokens, question.requests, self.per_replica),
             alternatives=self._alternatives(engine, budget, mha),
             notes=tuple(self._notes(engine, budget, concurrency, length)),
             sources=tuple(self._sources()),
@@ -345,7 +349,7 @@ class _Calculation:
         found.append(note("weights-measured") if self._checkpoint_counts() else note("weights-counted"))
         if self.model.named_weights and question.weights_dtype == "auto":
             found.append(note("weights-from-name", dtype=self.form.name))
-        if self.form.name == "mxfp4":
+        if self.form.name == "mxfp4" and self.model.weights.pads_experts:
             found.append(note("mxfp4-padding"))
         if self.form.name in GGUF_RECIPES:
             found.append(note("gguf-recipe"))
@@ -356,6 +360,13 @@ class _Calculation:
 
     def _checkpoint_counts(self) -> bool:
         return self.question.checkpoint_bytes is not None and self.question.weights_dtype == "auto"
+
+    def _weights_kind(self) -> str:
+        if self._checkpoint_counts():
+            return "measured"
+        padded = self.form.name == "mxfp4" and self.model.weights.pads_experts
+        estimated = padded or self.form.name in GGUF_RECIPES or not self.model.verified
+        return "inferred" if estimated else "calculated"
 
     def _sources(self) -> list[str]:
         found = [self.model.source]
@@ -378,7 +389,7 @@ class _Calculation:
             "bytes_per_request": calculated,
             "total_bytes": calculated,
             "bytes_per_token_if_mha": calculated,
-            "weights_bytes": "measured" if self._checkpoint_counts() else "calculated",
+            "weights_bytes": self._weights_kind(),
         }
         if self.gpu_bytes is not None:
             keys |= {"budget.total_bytes": gpu, "budget.weights_bytes": keys["weights_bytes"]}

@@ -1,4 +1,4 @@
-"""The calculation as one line with its numbers in it."""
+"""The calculation as one line with its numbers in it, in the words of one language."""
 
 from __future__ import annotations
 
@@ -7,33 +7,37 @@ from gpudiag.kv.dtypes import Format
 from gpudiag.kv.engines.base import Engine
 from gpudiag.kv.layers import Attention, CompressedLatent, Latent, Part
 
+Words = dict[str, str]
 
-def formula(engine: Engine, tokens: int, requests: int, per_replica: int) -> str:
+
+def formula(engine: Engine, tokens: int, requests: int, words: Words) -> str:
     """Per token, what is fixed, the whole: `2 × 32 layers × 8 KV heads × 128 × 2 B = 131,072 B …`"""
     storage, parts = engine.storage, engine.stage(tokens).parts
-    growing = [(part, count) for part, count in parts if _grows(part, storage, tokens)]
     line = []
-    if growing:
-        terms = " + ".join(_term(part, count, storage) for part, count in growing)
-        line.append(f"{terms} = {engine.bytes_per_token(tokens):,} B per token")
-    fixed = [_fixed_term(part, count, storage, tokens) for part, count in parts]
-    kept = [term for term in fixed if term]
+    terms = [_term(part, count, storage, words) for part, count in parts if _grows(part, storage, tokens)]
+    if terms:
+        per_token = engine.bytes_per_token(tokens)
+        line.append(words["f-per-token"].format(terms=" + ".join(terms), bytes=per_token))
+    fixed = [_fixed_term(part, count, storage, tokens, words) for part, count in parts]
+    kept = " + ".join(term for term in fixed if term)
     if kept:
-        line.append(f"fixed per request {' + '.join(kept)}")
-    line.append(_whole(engine, tokens, per_replica, bool(kept)))
-    if per_replica != requests:
-        line.append(f"{requests:,} requests over {engine.setup.dp} replicas")
+        line.append(words["f-fixed"].format(terms=kept))
+    replicas = engine.setup.dp
+    each = -(-requests // replicas)
+    line.append(_whole(engine, tokens, each, bool(kept), words))
+    if replicas > 1:
+        line.append(words["f-replicas"].format(requests=requests, replicas=replicas))
     return "; ".join(line)
 
 
-def _whole(engine: Engine, tokens: int, requests: int, fixed: bool) -> str:
-    total = engine.total_bytes(tokens, requests)
+def _whole(engine: Engine, tokens: int, requests: int, fixed: bool, words: Words) -> str:
+    total = size(engine.total_bytes(tokens, requests))
     exact = engine.bytes_per_token(tokens) * tokens
     if engine.unit == "block" and engine.unit_bytes > 1 and engine.request_bytes(tokens) != exact:
-        blocks = f"{engine.units(tokens):,} blocks × {engine.unit_bytes:,} B"
-        return f"{blocks} × {requests:,} = {size(total)}"
-    each = f"({tokens:,} tokens + fixed)" if fixed else f"{tokens:,} tokens"
-    return f"× {each} × {requests:,} = {size(total)}"
+        blocks, each = engine.units(tokens), engine.unit_bytes
+        return words["f-blocks"].format(blocks=blocks, bytes=each, requests=requests, total=total)
+    length = words["f-tokens-fixed" if fixed else "f-tokens"].format(tokens=tokens)
+    return f"× {length} × {requests:,} = {total}"
 
 
 def size(count: int) -> str:
@@ -49,34 +53,38 @@ def _grows(part: Part, storage: Storage, tokens: int) -> bool:
     return bool(rate(part, storage)) and (window is None or tokens <= window)
 
 
-def _term(part: Part, count: int, storage: Storage) -> str:
-    layers = f"{count} layers"
+def _term(part: Part, count: int, storage: Storage, words: Words) -> str:
+    layers = words["f-layers"].format(count=count)
     if isinstance(part, Latent):
-        own = rate(part, storage) - indexer_rate(part.index_dim)
-        if own == storage.dtype.key.bytes_of(part.rank + part.rope_dim):
-            row = f"({part.rank} + {part.rope_dim}) × {_element(storage.dtype.key)}"
-        else:
-            row = f"{own} B row"
-        return (
-            f"{layers} × {row}"
-            if not part.index_dim
-            else f"{layers} × ({row} + {indexer_rate(part.index_dim)} B index)"
-        )
+        return f"{layers} × {_latent_row(part, storage, words)}"
     if isinstance(part, CompressedLatent):
-        return f"{layers} × {rate(part, storage)} B (1 row per {part.ratio} tokens)"
+        row = words["f-compressed"].format(bytes=rate(part, storage), ratio=part.ratio)
+        return f"{layers} × {row}"
     assert isinstance(part, Attention)
-    heads = max(1, part.kv_heads // storage.tp)
+    return _attention_term(part, layers, storage, words)
+
+
+def _latent_row(part: Latent, storage: Storage, words: Words) -> str:
+    own = rate(part, storage) - indexer_rate(part.index_dim)
+    row = words["f-row"].format(bytes=own)
+    if own == storage.dtype.key.bytes_of(part.rank + part.rope_dim):
+        row = f"({part.rank} + {part.rope_dim}) × {_element(storage.dtype.key)}"
+    if not part.index_dim:
+        return row
+    return f"({row} + {words['f-index'].format(bytes=indexer_rate(part.index_dim))})"
+
+
+def _attention_term(part: Attention, layers: str, storage: Storage, words: Words) -> str:
+    heads = words["f-heads"].format(count=max(1, part.kv_heads // storage.tp))
     key, value = storage.dtype.key, storage.dtype.value
-    index = " (+ index key)" if part.index_dim else ""
+    index = words["f-index-key"] if part.index_dim else ""
     if storage.window_float16 and part.window is not None:
-        return f"{layers} × {heads} KV heads × ({part.key_dim} + {part.value_dim}) × 2 B"
+        return f"{layers} × {heads} × ({part.key_dim} + {part.value_dim}) × 2 B"
     if key == value and part.key_dim == part.value_dim:
-        return f"2 × {layers} × {heads} KV heads × {part.key_dim} × {_element(key, part.key_dim)}{index}"
-    keys, values = (
-        f"{part.key_dim} × {_element(key, part.key_dim)}",
-        f"{part.value_dim} × {_element(value, part.value_dim)}",
-    )
-    return f"{layers} × {heads} KV heads × ({keys} + {values}){index}"
+        return f"2 × {layers} × {heads} × {part.key_dim} × {_element(key, part.key_dim)}{index}"
+    keys = f"{part.key_dim} × {_element(key, part.key_dim)}"
+    values = f"{part.value_dim} × {_element(value, part.value_dim)}"
+    return f"{layers} × {heads} × ({keys} + {values}){index}"
 
 
 def _element(form: Format, dim: int = 1) -> str:
@@ -84,9 +92,9 @@ def _element(form: Format, dim: int = 1) -> str:
     return ratio if not form.per_vector else f"({ratio} + {form.per_vector}/{dim} B)"
 
 
-def _fixed_term(part: Part, count: int, storage: Storage, tokens: int) -> str:
+def _fixed_term(part: Part, count: int, storage: Storage, tokens: int, words: Words) -> str:
     window = window_of(part)
     if window is not None and tokens > window:
-        return f"{count} window layers × {window:,} tokens × {rate(part, storage):,} B"
+        return words["f-window"].format(count=count, window=window, rate=rate(part, storage))
     kept = state_bytes(part, storage)
-    return f"{count} states × {size(kept)}" if kept else ""
+    return words["f-state"].format(count=count, size=size(kept)) if kept else ""

@@ -65,7 +65,7 @@ def test_what_is_not_known_is_null_and_never_0():
 def test_the_formula_has_the_numbers_in_it(on_h100):
     expected = "2 × 32 layers × 8 KV heads × 128 × 2 B = 131,072 B per token; × 8,192 tokens × 32 = 32.00 GiB"
 
-    assert expected == on_h100.formula
+    assert expected == on_h100.formula()
 
 
 def test_every_number_says_what_kind_it_is(on_h100):

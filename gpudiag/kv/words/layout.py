@@ -24,7 +24,7 @@ def layout(answer: Answer, words: Words, language: str, width: int) -> str:
     width = max(40, width)
     blocks = [
         _wrapped(_headline(answer, words), width),
-        _wrapped(answer.formula, width),
+        _wrapped(answer.formula(language), width),
         _table(_need(answer, words), words, width),
         _memory(answer, words, width),
         _verdict(answer, words),

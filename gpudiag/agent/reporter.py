@@ -102,7 +102,7 @@ class Reporter:
             return False
         except (Unauthorized, Forbidden, NotFound) as error:
             self._back_off(now, least=10.0)
-            self._tell(f"{error}. Is the token right for this node? gpudiag token create --role agent")
+            self._tell(f"{error}. Is the token right for this node? gpudiag token create agent NODE")
             return False
         except ApiError as error:
             self._back_off(now)

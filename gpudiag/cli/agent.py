@@ -90,7 +90,7 @@ def token_in(file: str | None) -> str | None:
     except OSError as error:
         raise NoToken(
             f"agent: token file {file} cannot be read: {error.strerror}. "
-            "Make one with: gpudiag token create --role agent --node NAME"
+            "Make one with: gpudiag token create agent NODE"
         ) from None
     if not token:
         raise NoToken(f"agent: token file {file} is empty")

@@ -1,0 +1,41 @@
+"""Linux ended a process that used a GPU, because host memory ran out."""
+
+from collections.abc import Iterator
+
+from gpudiag.model import KernelEvent
+from gpudiag.rule import MEMORY, Fires, measured, rule
+from gpudiag.window import ProcessWindow, Window
+
+
+@rule(severity="critical", rank=MEMORY, confidence="proven", latched=True)
+def host_oom_kill(node: Window, *, max_age_seconds: float = 3600.0) -> Iterator[Fires]:
+    """Linux killed a GPU process because host RAM ran out."""
+    for event in node.recent_events(max_age_seconds, "oom_kill"):
+        victim = _victim(node, event)
+        if victim is None:
+            continue
+        gpus = [use.gpu for use in victim.reading.gpus or ()]
+        reading = victim.reading
+        where = (
+            reading.pod or (f"Slurm job {reading.slurm_job}" if reading.slurm_job else None) or reading.unit
+        )
+        yield Fires(
+            (
+                measured("kernel_line", event.text, source="kernel log"),
+                measured("killed_pid", event.pid, source="kernel log"),
+            ),
+            key=f"oom:{event.pid}:{event.at or 0:.0f}",
+            gpu=gpus[0] if len(gpus) == 1 else None,
+            since=event.at,
+            words={
+                "process": reading.name or event.process or "-",
+                "pid": str(event.pid),
+                "where": where or reading.user or "-",
+            },
+        )
+
+
+def _victim(node: Window, event: KernelEvent) -> ProcessWindow | None:
+    """The process with a GPU that the line names; others are not our concern."""
+    known = [*node.departed, *node.processes.values()]
+    return next((p for p in known if p.reading.pid == event.pid and p.reading.gpus), None)

@@ -1,0 +1,69 @@
+"""A process on a GPU is stuck in the kernel and cannot be ended."""
+
+from collections.abc import Iterator
+
+from gpudiag.rule import STUCK, Fires, measured, rule
+from gpudiag.rules.memory.holders import name, owner
+from gpudiag.window import W5, ProcessWindow, Window
+
+DRIVER = ("nv", "uvm", "os_", "rm_", "_nv", "gsp", "kgsp")
+FILES = (
+    "io_schedule",
+    "nfs",
+    "rpc",
+    "folio",
+    "wait_on_page",
+    "xfs",
+    "ext4",
+    "jbd2",
+    "fuse",
+    "ceph",
+    "lustre",
+)
+
+
+@rule(
+    severity="critical",
+    rank=STUCK,
+    explains=("memory-held-idle", "held-by-idle-process", "model-loading"),
+)
+def process_uninterruptible(node: Window, *, min_stuck_share: float = 0.9) -> Iterator[Fires]:
+    """A process is stuck in the kernel and holds the GPU."""
+    for process in node.processes.values():
+        reading = process.reading
+        channel = reading.wait_channel or ""
+        in_driver = channel.startswith(DRIVER)
+        if reading.state != "D" and not (in_driver and reading.state == "R"):
+            continue
+        if channel.startswith(FILES) or not (reading.gpus or reading.open_devices or node.pasted):
+            continue
+        if node.pasted:
+            if in_driver:
+                yield _fires(process, None, "likely")
+            continue
+        process.require(W5)
+        stuck = process.over("uninterruptible", W5).mean
+        if reading.state == "D" and stuck >= min_stuck_share:
+            yield _fires(process, stuck, "likely" if in_driver else "possible")
+
+
+def _fires(process: ProcessWindow, stuck: float | None, confidence: str) -> Fires:
+    reading = process.reading
+    evidence = [measured("state", reading.state, source="/proc")]
+    if stuck is not None:
+        evidence.append(measured("stuck_ratio", stuck, window=W5, source="/proc"))
+    if reading.wait_channel:
+        evidence.append(measured("waits_in", reading.wait_channel, source="/proc"))
+    gpus = [use.gpu for use in reading.gpus or ()] or list(reading.open_devices or ())
+    return Fires(
+        tuple(evidence),
+        confidence=confidence,  # type: ignore[arg-type]
+        key=f"pid:{reading.pid}:{reading.started_at or 0:.0f}",
+        gpu=gpus[0] if len(gpus) == 1 else None,
+        words={
+            "process": name(process),
+            "pid": str(reading.pid),
+            "owner": owner(process),
+            "channel": reading.wait_channel or "-",
+        },
+    )

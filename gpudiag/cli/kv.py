@@ -50,7 +50,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the answer; exit code 0 also when it does not fit, for the answer was given."""
-    from gpudiag.kv.answer import calculate
+    from gpudiag.kv.calculation import calculate
 
     language = options.lang or _language()
     answer = calculate(question(options))

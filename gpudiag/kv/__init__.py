@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpudiag.kv.answer import Answer as Answer
-    from gpudiag.kv.answer import calculate as calculate
+    from gpudiag.kv.calculation import calculate as calculate
     from gpudiag.kv.errors import KvError as KvError
     from gpudiag.kv.question import Question as Question
 
@@ -21,7 +21,7 @@ _HOMES = {
     "Answer": "gpudiag.kv.answer",
     "KvError": "gpudiag.kv.errors",
     "Question": "gpudiag.kv.question",
-    "calculate": "gpudiag.kv.answer",
+    "calculate": "gpudiag.kv.calculation",
 }
 
 

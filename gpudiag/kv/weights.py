@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from gpudiag.kv.cache import partition
 from gpudiag.kv.config import Config
-from gpudiag.kv.dtypes import GGUF_RECIPES, WEIGHT_ALIASES, WEIGHT_BITS
 from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
+from gpudiag.kv.quantization import Format
 from gpudiag.kv.shape import ModelShape
 from gpudiag.kv.traits import heads
 
@@ -89,15 +89,6 @@ MXFP4_PADDING = 1.072
 Layer = tuple[Matrices, ...]
 
 
-class Format(NamedTuple):
-    """Bits per linear element, and which parts a checkpoint leaves unquantised."""
-
-    name: str
-    bits: float
-    plain_bits: float = 16.0
-    spared: frozenset[str] = frozenset()
-
-
 class WeightCount:
     """The matrices of one model per layer, counted once and sharded as asked."""
 
@@ -124,13 +115,7 @@ class WeightCount:
         counted = self._counted(pp, draft)
         padding = MXFP4_PADDING if form.name == "mxfp4" and self.pads_experts else 1.0
         return round(
-            max(
-                sum(
-                    _bytes(one, form, tp) * n * (padding if one.part == "experts" else 1)
-                    for one, n in stage.items()
-                )
-                for stage in counted
-            )
+            max(sum(_bytes(one, form, tp, padding) * n for one, n in stage.items()) for stage in counted)
         )
 
     def _counted(self, pp: int, draft: bool) -> list[Counter[Matrices]]:
@@ -388,73 +373,16 @@ def _tower(tower: Any, hidden: int) -> list[Matrices]:
     return [Matrices("tower", elements, linear=False, sharded=False)]
 
 
-def weight_format(config: Config, asked: str) -> Format:
-    """The format of the weights: what was asked, else what the checkpoint's config says."""
-    if asked != "auto":
-        if asked in GGUF_RECIPES:
-            return Format(asked, GGUF_RECIPES[asked], GGUF_RECIPES[asked])
-        return Format(asked, WEIGHT_BITS[asked], 32.0 if asked == "f32" else 16.0)
-    quantization = config.get("quantization_config", default={})
-    if not isinstance(quantization, dict) or not quantization:
-        plain = {"float32": "f32", "float16": "f16"}.get(config.dtype, "bf16")
-        return Format(plain, WEIGHT_BITS[plain], WEIGHT_BITS[plain])
-    name = _quantized_name(quantization)
-    return Format(name, WEIGHT_BITS[name], spared=_spared(quantization))
-
-
-def _quantized_name(quantization: dict[str, Any]) -> str:
-    method = str(quantization.get("quant_method") or "").lower()
-    algorithm = str(quantization.get("moe_quant_algo") or quantization.get("quant_algo") or "").lower()
-    if "mxfp4" in method or "mxfp4" in str(quantization.get("format")):
-        return "mxfp4"
-    if "nvfp4" in algorithm or algorithm == "mixed_precision" or "nvfp4" in str(quantization.get("format")):
-        return "nvfp4"
-    if algorithm == "fp8":
-        return "fp8"
-    if method in ("bitsandbytes", "bnb"):
-        return "nf4" if quantization.get("load_in_4bit") else "int8"
-    group = _group_weights(quantization)
-    bits = quantization.get("bits") or quantization.get("w_bit") or group.get("num_bits")
-    if bits in (4, 8):
-        whole = group.get("type") != "float"
-        return {4: "int4" if whole else "nvfp4", 8: "int8" if whole else "fp8"}[bits]
-    return WEIGHT_ALIASES.get(method, "fp8") if method in WEIGHT_ALIASES else "fp8"
-
-
-def _group_weights(quantization: dict[str, Any]) -> dict[str, Any]:
-    """How compressed-tensors describes the weights of its first group."""
-    groups = quantization.get("config_groups")
-    first: Any = next(iter(groups.values()), None) if isinstance(groups, dict) else None
-    weights = first.get("weights") if isinstance(first, dict) else None
-    return weights if isinstance(weights, dict) else {}
-
-
-def _spared(quantization: dict[str, Any]) -> frozenset[str]:
-    """Parts that the checkpoint lists as not converted, told from the names of its modules."""
-    names = quantization.get("ignore") or quantization.get("modules_to_not_convert") or ()
-    text = " ".join(str(name) for name in names) if isinstance(names, (list, tuple)) else ""
-    found = set()
-    if ("self_attn" in text and ".self_attn.kv_a_layernorm" not in text) or "*.attn" in text:
-        found |= {"attention", "kv", "indexer"}
-    if "linear_attn" in text:
-        found.add("linear attention")
-    if "shared_expert" in text:
-        found.add("shared expert")
-    if "mlp.(gate" in text or "mlp\\.(gate" in text or ".mlp*" in text:
-        found.add("mlp")
-    return frozenset(found)
-
-
 @lru_cache(maxsize=256)
 def _padded(vocabulary: int) -> int:
     return -(-vocabulary // 64) * 64
 
 
-def _bytes(one: Matrices, form: Format, tp: int) -> float:
+def _bytes(one: Matrices, form: Format, tp: int, padding: float) -> float:
     shards = min(tp, one.most_shards or tp) if one.sharded else 1
     elements = one.elements / shards
     bits = form.bits if one.linear and one.part not in form.spared else form.plain_bits
-    return elements * bits / 8
+    return elements * bits / 8 * (padding if one.part == "experts" else 1.0)
 
 
 def _one(value: Any, index: int) -> Any:

@@ -1,0 +1,102 @@
+"""The model and the GPU that a question means, and whether they can be split as asked."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from gpudiag.kv import catalogue
+from gpudiag.kv.config import Config, open_config
+from gpudiag.kv.errors import KvError
+from gpudiag.kv.question import GIB, Question
+from gpudiag.kv.shape import ModelShape, read_shape
+from gpudiag.kv.weights import WeightCount
+
+
+class Model(NamedTuple):
+    """A model that was read: what it is called, its geometry and weights, and where they come from."""
+
+    name: str
+    config: Config
+    shape: ModelShape
+    weights: WeightCount
+    source: str
+    verified: bool = True
+    named_weights: str | None = None
+
+
+def read_model(question: Question) -> Model:
+    if question.config is not None:
+        return _given_model(question)
+    return _catalogue_model(question.model or "")
+
+
+def _given_model(question: Question) -> Model:
+    """A model read from a raw config. Its values are anybody's: what they break becomes one sentence."""
+    config = open_config(question.config)
+    called = question.model or config.get("_name_or_path") or config.family or "config.json"
+    try:
+        shape = read_shape(config)
+        count = WeightCount(config, shape)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        why = str(error).replace("\n", " ")
+        raise KvError(
+            f"config: a value has an unexpected form ({why:.120}); is this the config.json as published?"
+        ) from None
+    return Model(str(called), config, shape, count, "config.json as given")
+
+
+@lru_cache(maxsize=64)
+def _catalogue_model(name: str) -> Model:
+    named = catalogue.find_model(name)
+    entry, config = named.model, Config(named.model.config)
+    shape = read_shape(config)
+    count = WeightCount(config, shape)
+    return Model(entry.name, config, shape, count, entry.source, entry.verified, named.weights_dtype)
+
+
+def read_gpu(asked: str | float | None) -> tuple[str | None, int | None, str | None]:
+    """(name, bytes, source) of a GPU named or given in GiB."""
+    if asked is None:
+        return None, None, None
+    if isinstance(asked, str):
+        entry = catalogue.find_gpu(asked)
+        return entry.name, entry.total_bytes, entry.source if entry.verified else None
+    return f"{asked:g} GiB", round(asked * GIB), None
+
+
+def rotary_table(model: Model) -> int:
+    """Cosines and sines for every position, 2 bytes each: 0.03 GiB for 131,072 positions of 128."""
+    positions = min(model.shape.max_positions or 0, 2**20)
+    width = 0
+    for part in model.shape.parts():
+        width = max(width, getattr(part, "rope_dim", 0) or getattr(part, "key_dim", 0))
+    return positions * width * 2
+
+
+def divides(shape: ModelShape, tp: int) -> bool:
+    try:
+        check_sharding(shape, tp)
+    except KvError:
+        return False
+    return True
+
+
+def check_sharding(shape: ModelShape, tp: int) -> None:
+    for part in shape.parts() if tp > 1 else ():
+        queries, keys = getattr(part, "query_heads", None), getattr(part, "kv_heads", None)
+        if queries and queries % tp:
+            fitting = ", ".join(str(one) for one in range(1, queries + 1) if queries % one == 0 and one <= 64)
+            raise KvError(
+                f"tp: {queries} attention heads do not divide over {tp} GPUs; this model takes tp {fitting}"
+            )
+        if keys and keys % tp and tp % keys:
+            raise KvError(
+                f"tp: {keys} KV heads neither divide over {tp} GPUs nor repeat evenly on them; "
+                f"choose a tp that divides {keys} or is a multiple of it"
+            )
+
+
+def check_stages(shape: ModelShape, pp: int) -> None:
+    if pp > len(shape.layers):
+        raise KvError(f"pp: {pp} stages are more than the model's {len(shape.layers)} layers")

@@ -1,0 +1,119 @@
+"""What the numbers of an answer rest on: assumptions, kinds and sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpudiag.kv.cache import rate
+from gpudiag.kv.dtypes import GGUF_RECIPES
+from gpudiag.kv.layers import Attention, Latent
+from gpudiag.kv.note import Note, note
+
+if TYPE_CHECKING:
+    from gpudiag.kv.calculation import Calculation
+    from gpudiag.kv.engines.base import Budget, Engine
+    from gpudiag.kv.shape import ModelShape
+
+
+def notes(
+    calculation: Calculation, engine: Engine, budget: Budget, concurrency: float | None, length: int
+) -> list[Note]:
+    """Every assumption behind an answer, the weakest facts first."""
+    question, shape = calculation.question, calculation.model.shape
+    found = list(shape.notes)
+    if not calculation.model.verified:
+        found.append(note("unverified-geometry"))
+    if question.tokens is None:
+        found.append(note("default-tokens", tokens=calculation.tokens))
+    if shape.max_positions and calculation.tokens > shape.max_positions:
+        found.append(note("above-limit", tokens=calculation.tokens, limit=shape.max_positions))
+    if question.kv_dtype == "auto":
+        found.append(note("dtype-auto", dtype=engine.setup.dtype.name))
+    if question.engine is None:
+        found.append(note("engine-assumed") if calculation.engine_name else note("no-engine"))
+    if question.tp > 1:
+        found.append(note("per-gpu", tp=question.tp))
+        heads = [part.kv_heads for part in shape.parts() if isinstance(part, Attention)]
+        if heads and max(heads) < question.tp:
+            found.append(note("replicated", heads=max(heads), tp=question.tp))
+    if question.num_speculative_tokens and not shape.draft:
+        found.append(note("no-draft-layer"))
+    found += engine.notes(calculation.tokens)
+    found += budget.notes
+    if calculation.engine_name == "vllm" and concurrency is not None and concurrency < 1:
+        found.append(note("vllm-refuses", length=length))
+    found.append(note("weights-measured") if _checkpoint_counts(calculation) else note("weights-counted"))
+    if calculation.model.named_weights and question.weights_dtype == "auto":
+        found.append(note("weights-from-name", dtype=calculation.form.name))
+    if calculation.form.name == "mxfp4" and calculation.model.weights.pads_experts:
+        found.append(note("mxfp4-padding"))
+    if calculation.form.name in GGUF_RECIPES:
+        found.append(note("gguf-recipe"))
+    found += _sparse_rows(shape, engine)
+    if question.gpu is not None and calculation.gpu_source is None:
+        found.append(note("gpu-unverified" if isinstance(question.gpu, str) else "gpu-declared"))
+    return found
+
+
+def _checkpoint_counts(calculation: Calculation) -> bool:
+    return calculation.question.checkpoint_bytes is not None and calculation.question.weights_dtype == "auto"
+
+
+def _weights_kind(calculation: Calculation) -> str:
+    if _checkpoint_counts(calculation):
+        return "measured"
+    padded = calculation.form.name == "mxfp4" and calculation.model.weights.pads_experts
+    estimated = padded or calculation.form.name in GGUF_RECIPES or not calculation.model.verified
+    return "inferred" if estimated else "calculated"
+
+
+def sources(calculation: Calculation) -> list[str]:
+    """Where the geometry and the GPU's memory were read."""
+    found = [calculation.model.source]
+    if calculation.gpu_source:
+        found.append(calculation.gpu_source)
+    return found
+
+
+def kinds(calculation: Calculation, budget: Budget) -> dict[str, str]:
+    """Key → measured, calculated, inferred or declared; only for numbers that are known."""
+    question = calculation.question
+    beta = bool(calculation.model.shape.notes) or not calculation.model.verified
+    calculated = "inferred" if beta else "calculated"
+    given = question.kv_cache_memory_bytes is not None
+    pool = "declared" if given else "inferred"
+    gpu = "measured" if calculation.gpu_source else "declared"
+    keys = {
+        "tokens": "declared" if question.tokens is not None else "inferred",
+        "requests": "declared",
+        "bytes_per_token": calculated,
+        "fixed_bytes_per_request": calculated,
+        "bytes_per_request": calculated,
+        "total_bytes": calculated,
+        "bytes_per_token_if_mha": calculated,
+        "weights_bytes": _weights_kind(calculation),
+    }
+    if calculation.gpu_bytes is not None:
+        keys |= {"budget.total_bytes": gpu, "budget.weights_bytes": keys["weights_bytes"]}
+        keys |= {"budget.requested_bytes": "calculated", "budget.activation_bytes": "inferred"}
+        keys |= {"budget.non_torch_bytes": "inferred", "budget.cuda_graph_bytes": "inferred"}
+    if budget.pool_bytes is not None:
+        derived = calculated if given else "inferred"
+        keys["budget.pool_bytes"] = pool
+        for key in ("budget.pool_blocks", "budget.pool_tokens", "budget.max_concurrency", "fits"):
+            keys[key] = derived
+        for key in ("over_capacity_bytes", "largest_batch", "longest_context"):
+            keys[key] = derived
+    return keys
+
+
+def _sparse_rows(shape: ModelShape, engine: Engine) -> list[Note]:
+    """fp8 rows of sparse latent attention come in two widths; which one depends on the attention backend."""
+    part = next((one for one in shape.parts() if isinstance(one, Latent) and one.index_dim), None)
+    if part is None or engine.setup.dtype.key.name != "fp8":
+        return []
+    wide, plain = (replace(part, index_dim=0, wide_fp8=flag) for flag in (True, False))
+    rows = rate(wide, engine.storage), rate(plain, engine.storage)
+    row, other = rows if part.wide_fp8 else rows[::-1]
+    return [note("dsa-backend", row=row, other=other)]

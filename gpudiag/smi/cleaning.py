@@ -48,11 +48,11 @@ def text_of(raw: str | bytes) -> str:
     """The text of a paste, at most 4 MiB of it. Raises TooLarge or NotText."""
     if isinstance(raw, str):
         if len(raw) > LONGEST_BYTES or len(raw.encode("utf-8", "replace")) > LONGEST_BYTES:
-            raise TooLarge(len(raw))
+            raise TooLarge
         text = raw
     else:
         if len(raw) > LONGEST_BYTES:
-            raise TooLarge(len(raw))
+            raise TooLarge
         text = _decoded(raw)
     odd = len(_CONTROL.findall(text[:65_536])) + text[:65_536].count("\ufffd")
     if odd > 16 and odd > len(text[:65_536]) / 50:
@@ -123,31 +123,27 @@ def _without_quotes(lines: list[str]) -> list[str]:
     return [_QUOTED.sub("", line) for line in lines]
 
 
-_ANCHORS = (
-    "==============NVSMI LOG",
-    "<?xml",
-    "<nvidia_smi_log",
-    "<!DOCTYPE nvidia_smi_log",
-    "+-----",
-    "# gpu ",
-    "#Date ",
+_ANCHORS = re.compile(
+    r"==============NVSMI LOG|<\?xml|<nvidia_smi_log|<!DOCTYPE nvidia_smi_log|\+-----|# gpu |#Date |"
+    r"\b(?:timestamp|index|name|uuid|count|gpu_name|gpu_uuid|gpu_bus_id|pid|pci\.bus_id|driver_version|pstate|"
+    r"utilization\.gpu|memory\.(?:used|total)|power\.draw|temperature\.gpu)(?: \[[a-zA-Z%/]{1,6}\])?, [a-z]"
 )
 _DIGITS = re.compile(r"[0-9]")
+_MARKS = frozenset("'\"`|#*->$ ")
 
 
 def _without_log_prefix(lines: list[str]) -> list[str]:
     """Take away what a log put before every line: what stands before a known first line, digits aside."""
     for line in lines:
-        anchor = next((a for a in _ANCHORS if a in line), None)
+        anchor = _ANCHORS.search(line) if len(line) < LONGEST_LINE else None
         if anchor is None:
             continue
-        prefix = line[: line.index(anchor)]
-        if not prefix.strip() or prefix.strip() in ("'", '"', "`", "|", "#", "*", "-"):
+        prefix = line[: anchor.start()]
+        if len(prefix) < 4 or set(prefix) <= _MARKS:
             continue
-        shape = _DIGITS.sub("0", prefix)
-        width = len(prefix)
+        shape, width = _DIGITS.sub("0", prefix), len(prefix)
         fits = [_DIGITS.sub("0", other[:width]) == shape for other in lines]
-        if sum(fits) >= 3:
+        if sum(fits) >= (2 if shape != prefix else 3):
             return [other[width:] if fit else other for other, fit in zip(lines, fits, strict=True)]
     return lines
 

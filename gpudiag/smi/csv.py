@@ -18,7 +18,7 @@ from gpudiag.smi.sheet import Draft, Row, Sheet
 from gpudiag.smi.values import Absent, Convert, reason_of
 
 _COMMAND = re.compile(r"--query-(?:gpu|compute-apps|accounted-apps)[= ]([a-zA-Z0-9_.,]{3,8000})")
-_COLUMN = re.compile(r"([a-z][a-zA-Z0-9_.]{2,80})(?: \[[a-zA-Z%/]{1,6}\])?")
+_COLUMN = re.compile(r"([a-z][a-zA-Z0-9_.]{1,80}[a-zA-Z0-9_])(?: \[[a-zA-Z%/]{1,6}\])?")
 _REASON = re.compile(r"clocks_(?:event|throttle)_reasons\.(\w+)")
 _IDENTITY = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id")
 _WORDS = frozenset(
@@ -41,6 +41,7 @@ _WORDS = frozenset(
         "pstate",
     ]
 )
+_HEAD_ONLY = re.compile(r"[a-zA-Z_.,\[\]%/ ]{1,400}")
 _MASKS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
 
 
@@ -51,6 +52,8 @@ class _Header:
     columns: list[str]
     with_units: bool | None = None
     named: bool = True  # False: the columns come from the command line
+    text: str = ""
+    read: bool = False  # rows of it were read
 
     @property
     def of_processes(self) -> bool:
@@ -66,6 +69,7 @@ class CsvReader:
         self.commands: list[_Header] = []
         self.rows: list[list[str]] = []
         self.damaged = False
+        self.torn = False
 
     def read(self, lines: Sequence[str]) -> list[int]:
         used = []
@@ -89,12 +93,31 @@ class CsvReader:
                 return True
         bare = text.lstrip("#> ").strip() if text[0] in "#>" else text
         named = _columns(bare)
+        if self._is_torn(bare, named):
+            return True
         if named is not None:
             if self.header is None or self.header.columns != named or not self.header.named:
                 self._close()
-                self.header = _Header(named, named=True)
+                self.header = _Header(named, named=True, text=bare)
             return True
         return self._row(bare)
+
+    def _is_torn(self, text: str, named: list[str] | None) -> bool:
+        """Whether a header goes on in this line: a terminal wrapped it, and no cell can be told by it."""
+        header = self.header
+        if self.torn:
+            self.torn = named is not None or _HEAD_ONLY.fullmatch(text) is not None
+            return self.torn
+        if header is None or not header.named or header.read or self.rows:
+            return False
+        if named is None:
+            goes_on = _HEAD_ONLY.fullmatch(text) is not None and len(text) <= len(header.text)
+        else:  # an empty list of processes may stand before another list
+            goes_on = named != header.columns and "pid" not in (*named, *header.columns)
+        if goes_on:
+            self.header, self.torn = None, True
+            self.sheets.append(Sheet("csv", missing={"joined"}))
+        return goes_on
 
     def _row(self, text: str) -> bool:
         header = self.header
@@ -129,8 +152,9 @@ class CsvReader:
     def _close(self) -> None:
         header, rows = self.header, self.rows
         damaged, self.rows, self.damaged = self.damaged, [], False
-        if header is None or not (rows or damaged or header.named):
+        if header is None or not (rows or damaged or (header.named and not header.read)):
             return
+        header.read = True
         if header.of_processes:
             sheets = [self._processes(header, rows)]
         else:

@@ -9,9 +9,10 @@ LONGEST_BYTES = 4 << 20
 COMMANDS = (
     "nvidia-smi",
     "nvidia-smi -q",
-    "nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used,memory.total,power.draw --format=csv -l 1",
+    "nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used,memory.total --format=csv -l 1",
     "dmesg -T | grep -i -E 'nvrm|xid'",
 )
+"""What to run and paste, the most useful first."""
 
 
 class NothingOfAGpu(GpudiagError):
@@ -20,10 +21,10 @@ class NothingOfAGpu(GpudiagError):
     status = 422
 
     def __init__(self) -> None:
-        listed = "\n".join(f"  {command}" for command in COMMANDS)
+        listed = ", ".join(f"`{command}`" for command in COMMANDS[:-1])
         super().__init__(
-            "I found nothing of a GPU in this text. Paste the output of one of these commands, as it stands:\n"
-            f"{listed}"
+            "there is nothing of a GPU in this text that I can read. Paste the output of one of these commands "
+            f"as it stands: {listed}, or `{COMMANDS[-1]}`"
         )
 
 
@@ -32,9 +33,9 @@ class TooLarge(GpudiagError):
 
     status = 413
 
-    def __init__(self, size: int) -> None:
+    def __init__(self) -> None:
         super().__init__(
-            f"the pasted text has {size / (1 << 20):.1f} MiB; at most {LONGEST_BYTES >> 20} MiB are read. "
+            f"the pasted text is larger than the {LONGEST_BYTES >> 20} MiB that are read. "
             "Paste the last part, or only the lines that matter (`grep -i nvrm`)"
         )
 

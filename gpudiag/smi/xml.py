@@ -23,7 +23,7 @@ from gpudiag.smi.values import Absent, Convert
 
 ROOT = "<nvidia_smi_log"
 END = "</nvidia_smi_log>"
-_OURS = re.compile(r'<!DOCTYPE\s+nvidia_smi_log\s+SYSTEM\s+"nvsmi_device_v\d{1,3}\.dtd"\s*>')
+_OURS = re.compile(r'<!DOCTYPEnvidia_smi_logSYSTEM"nvsmi_device_v\d{1,3}\.dtd">')  # without its blanks
 _DECLARATION = re.compile(r"<\?xml[^<>]{0,200}\?>")
 _LONE_AMPERSAND = re.compile(r"&(?!(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,31});)")
 _REASON_PREFIX = ("clocks_event_reason_", "clocks_throttle_reason_")
@@ -49,10 +49,13 @@ def refuse_declarations(text: str) -> None:
         raise RefusedXml
     at = text.find("<!DOCTYPE")
     while at >= 0:
-        head = text[at : at + 200]
-        if ("nvidia_smi_log" in head or "<nvidia_smi_log" in text) and not _OURS.match(text, at):
-            if not head.lower().startswith("<!doctype html"):
-                raise RefusedXml
+        declared, closed, _ = text[at : at + 300].partition(">")
+        if not closed and at + 300 >= len(text):
+            return  # the text ends inside it: there is no document behind
+        head = "".join(declared.split()) + ">"
+        of_smi = "nvidia_smi_log" in head or ROOT in text
+        if of_smi and not _OURS.match(head) and not head.lower().startswith("<!doctypehtml"):
+            raise RefusedXml
         at = text.find("<!DOCTYPE", at + 9)
 
 

@@ -1,0 +1,71 @@
+"""`gpudiag explain [FILE|-]`: the diagnosis of pasted tool output, without a server."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from gpudiag.cli import sources, terminal
+from gpudiag.errors import GpudiagError
+
+SUMMARY = "the diagnosis of pasted nvidia-smi output, kernel log or error lines"
+
+
+class CannotRead(GpudiagError):
+    """The file with the pasted text cannot be read."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", default="-", metavar="FILE|-", help="a file, or - for standard input (the default)"
+    )
+    parser.add_argument("--config", metavar="FILE", help="TOML file with settings (GPUDIAG_CONFIG)")
+    terminal.add_output_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    language = terminal.chosen_language(options.lang)
+    diagnosis = diagnosis_of(pasted(options.file), options.config, language)
+    if options.json:
+        terminal.print_json(diagnosis)
+        return 0
+    from gpudiag.plaintext import diagnosis_text
+
+    sys.stdout.write(diagnosis_text(diagnosis, language, width=terminal.columns(), colour=terminal.colour()))
+    return 0
+
+
+def pasted(name: str) -> bytes:
+    """The bytes of the file, or of standard input; no more than a paste may have."""
+    from gpudiag.smi.errors import LONGEST_BYTES
+
+    if name == "-":
+        if sys.stdin.isatty():
+            print("Paste the output, then press Ctrl-D on a line of its own.", file=sys.stderr)
+        return sys.stdin.buffer.read(LONGEST_BYTES + 1)
+    try:
+        with open(name, "rb") as file:
+            return file.read(LONGEST_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CannotRead(
+            f"explain: cannot read {name}: {reason}. "
+            "Name a file, or pipe the output: nvidia-smi | gpudiag explain"
+        ) from None
+
+
+def diagnosis_of(text: bytes, config: str | None, language: str) -> dict[str, Any]:
+    """The diagnosis as its JSON, with the thresholds of the settings."""
+    import msgspec
+
+    from gpudiag.examine import Ruleset, examine
+    from gpudiag.explain import explain
+    from gpudiag.settings import load
+    from gpudiag.smi import window_of
+
+    rules = Ruleset(thresholds=load(config).rules)
+    checkup = examine(window_of(text), rules)
+    diagnosis = explain(checkup, language, rules, runbooks=sources.RUNBOOKS)  # type: ignore[arg-type]
+    found: dict[str, Any] = msgspec.to_builtins(diagnosis)
+    return found

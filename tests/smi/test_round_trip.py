@@ -1,0 +1,145 @@
+"""Snapshot → text → snapshot: what a format prints is what is read, exactly."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudiag.model import GpuReading, Snapshot
+from gpudiag.smi import read
+from tests.smi import writers
+from tests.smi.machines import series, snapshots
+
+TABLE = ("bus_id", "pstate", "memory_used_bytes", "memory_total_bytes", "utilization_percent", "fan_percent",
+         "temperature_celsius", "power_watts", "power_limit_watts", "persistence_mode", "display_active",
+         "ecc_uncorrected_volatile")  # fmt: skip
+LONG = ("name", "uuid", "bus_id", "pstate", "memory_used_bytes", "memory_total_bytes", "memory_free_bytes",
+        "utilization_percent", "memory_utilization_percent", "fan_percent", "temperature_celsius", "power_watts",
+        "power_limit_watts", "persistence_mode", "sm_clock_megahertz", "sm_clock_max_megahertz",
+        "clocks_event_reasons", "row_remap_pending", "row_remap_failed")  # fmt: skip
+CSV = ("name", "uuid", "bus_id", "pstate", "memory_used_bytes", "memory_total_bytes", "memory_free_bytes",
+       "utilization_percent", "memory_utilization_percent", "temperature_celsius", "power_watts",
+       "power_limit_watts", "sm_clock_megahertz", "fan_percent")  # fmt: skip
+DMON = ("power_watts", "temperature_celsius", "utilization_percent", "memory_utilization_percent",
+        "sm_clock_megahertz")  # fmt: skip
+
+
+def values(gpu: GpuReading, names: tuple[str, ...]) -> dict[str, object]:
+    return {name: getattr(gpu, name) for name in names}
+
+
+def uses(snapshot: Snapshot) -> set[tuple[object, ...]]:
+    return {
+        (p.pid, p.name, use.gpu, use.memory_used_bytes, use.type) for p in snapshot.processes for use in p.gpus or ()
+    }
+
+
+def last(text: str) -> Snapshot:
+    return read(text, now=0.0).snapshots[-1]
+
+
+@pytest.mark.parametrize("generation", writers.GENERATIONS)
+@given(snapshot=snapshots())
+@settings(max_examples=25, deadline=None)
+def test_the_table_of_every_generation(snapshot: Snapshot, generation: str) -> None:
+    found = last(writers.table(snapshot, generation))
+
+    assert [values(gpu, TABLE) for gpu in snapshot.gpus] == [values(gpu, TABLE) for gpu in found.gpus]
+    assert snapshot.taken_at == found.taken_at
+    assert snapshot.driver_version == found.driver_version
+    if generation != "331":
+        assert uses(snapshot) == uses(found)
+
+
+@pytest.mark.parametrize("generation", ["440", "550", "610"])
+@given(snapshot=snapshots())
+@settings(max_examples=25, deadline=None)
+def test_query(snapshot: Snapshot, generation: str) -> None:
+    found = last(writers.query(snapshot, generation))
+
+    assert [values(gpu, LONG) for gpu in snapshot.gpus] == [values(gpu, LONG) for gpu in found.gpus]
+    assert uses(snapshot) == uses(found)
+
+
+@pytest.mark.parametrize("version", [10, 12])
+@given(snapshot=snapshots())
+@settings(max_examples=25, deadline=None)
+def test_xml(snapshot: Snapshot, version: int) -> None:
+    found = last(writers.xml(snapshot, version))
+
+    assert [values(gpu, LONG) for gpu in snapshot.gpus] == [values(gpu, LONG) for gpu in found.gpus]
+    assert uses(snapshot) == uses(found)
+    assert found.paste is not None and found.paste.missing is None
+
+
+@pytest.mark.parametrize(("units", "header"), [(True, True), (False, True), (True, False), (False, False)])
+@given(snapshot=snapshots())
+@settings(max_examples=25, deadline=None)
+def test_csv_with_and_without_units_and_header(snapshot: Snapshot, units: bool, header: bool) -> None:
+    found = last(writers.csv([snapshot], units, header))
+
+    assert [values(gpu, CSV) for gpu in snapshot.gpus] == [values(gpu, CSV) for gpu in found.gpus]
+    assert snapshot.taken_at == found.taken_at
+
+
+@given(snapshot=snapshots(), units=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_compute_apps_beside_a_table(snapshot: Snapshot, units: bool) -> None:
+    found = last(writers.table(snapshot) + "\n$ nvidia-smi --query\n" + writers.apps(snapshot, units))
+
+    assert {u[:4] for u in uses(snapshot)} == {u[:4] for u in uses(found)}
+
+
+@given(samples=series())
+@settings(max_examples=25, deadline=None)
+def test_dmon_is_a_series(samples: list[Snapshot]) -> None:
+    found = read(writers.dmon(samples), now=1_700_000_000.0)
+
+    assert [values(gpu, DMON) for gpu in samples[-1].gpus] == [values(g, DMON) for g in found.snapshots[-1].gpus]
+    assert len(samples) == found.paste.samples
+
+
+@given(samples=series())
+@settings(max_examples=25, deadline=None)
+def test_every_sample_of_a_csv_series_is_kept(samples: list[Snapshot]) -> None:
+    found = read(writers.csv(samples))
+    kept: list[float | None] = []
+    for snapshot in found.snapshots:
+        gpu = snapshot.gpus[0]
+        shown = gpu.samples.utilization_percent if gpu.samples else [gpu.utilization_percent]
+        kept += shown or [None] * len(gpu.samples.power_watts or [None]) if gpu.samples else shown or []
+
+    assert [s.gpus[0].utilization_percent for s in samples if s.gpus[0].utilization_percent is not None] == [
+        value for value in kept if value is not None
+    ]
+    assert len(samples) == found.paste.samples
+    assert samples[-1].taken_at == found.snapshots[-1].taken_at
+
+
+@given(samples=series())
+@settings(max_examples=25, deadline=None)
+def test_pmon_lists_every_process_once(samples: list[Snapshot]) -> None:
+    found = read(writers.pmon(samples), now=1_700_000_000.0).snapshots[-1]
+
+    assert {p.pid for p in samples[0].processes} == {p.pid for p in found.processes}
+    assert len(found.processes) == len({p.pid for p in found.processes})
+
+
+@given(snapshot=snapshots())
+@settings(max_examples=25, deadline=None)
+def test_gpustat(snapshot: Snapshot) -> None:
+    names = ("name", "temperature_celsius", "utilization_percent", "memory_used_bytes", "memory_total_bytes")
+    found = last(writers.gpustat(snapshot))
+
+    assert [values(gpu, names) for gpu in snapshot.gpus] == [values(gpu, names) for gpu in found.gpus]
+
+
+@given(snapshot=snapshots())
+@settings(max_examples=25, deadline=None)
+def test_formats_mixed_in_one_paste_are_one_machine(snapshot: Snapshot) -> None:
+    found = last(writers.table(snapshot) + "\n$ nvidia-smi -q\n" + writers.query(snapshot))
+
+    assert len(snapshot.gpus) == len(found.gpus)
+    assert [values(gpu, LONG) for gpu in snapshot.gpus] == [values(gpu, LONG) for gpu in found.gpus]
+    assert {u[:4] for u in uses(snapshot)} == {u[:4] for u in uses(found)}

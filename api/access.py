@@ -153,7 +153,7 @@ class Gate:
     # ---- tokens
 
     def token_of(self, text: str) -> Token | None:
-        """The entry of a token. What is compared are digests of random bits: timing tells nothing of a token."""
+        """The entry of a token, or None. Digests of random bits are compared: timing tells nothing."""
         wanted = digest(text)
         token = None
         for known, entry in self._known().items():

@@ -47,7 +47,7 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 
 
 def moment(text: str, now: float) -> float:
-    """A moment that people write: Unix seconds, ISO 8601, `10m` or `-10m` (ago), `14:05` (UTC, the last one)."""
+    """A moment as people write it: Unix seconds, ISO 8601, `10m` (ago), `14:05` (UTC, the last one)."""
     text = text.strip()
     try:
         number = float(text)
@@ -68,7 +68,8 @@ def moment(text: str, now: float) -> float:
         parsed = datetime.fromisoformat(text.replace("Z", "+00:00").replace(" ", "T", 1))
     except ValueError:
         raise BadRequest(
-            f"at={plain(text, 40)!r} is no moment; write 2026-01-31T14:05:00Z, 14:05 (UTC), Unix seconds, or 10m (ago)"
+            f"at={plain(text, 40)!r} is no moment; "
+            "write 2026-01-31T14:05:00Z, 14:05 (UTC), Unix seconds, or 10m (ago)"
         ) from None
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
 
@@ -139,12 +140,15 @@ class Answers:
             said = self._past(state, language, at, span)
         else:
             with state.lock:
-                if state.checkup is None:
+                known = self.judge.said(state, language, self.runbooks)
+                if known is None:
                     raise NoSuch(f"node {node} has not reported anything that is still kept")
-                now = self.now()
-                found = explain(state.checkup, language, self.rules, now=now, runbooks=self.runbooks)
-                found.observed["age_seconds"] = round(state.window.age(now), 1)
-                said = self._told(found, state)
+                age = round(state.window.age(self.now()), 1)
+            said = {
+                **known,
+                "observed": {**known["observed"], "age_seconds": age},
+                "notes": known["notes"] + self._notes(state, language),
+            }
         return said if gpu is None else only_gpu(said, gpu)
 
     def _past(
@@ -289,13 +293,14 @@ class Answers:
 
 NOTES = {
     "en": {
-        "two_agents": "Two agents report as {node}: what is seen here mixes two machines. Give each its own --node.",
+        "two_agents": "Two agents report as {node}: two machines may be mixed here. Give each its own --node.",
         "clock": "The node's clock is {seconds} s off; times here are the server's.",
         "maintenance": "In maintenance until {until}, set by {by}: nobody is told of its findings.",
         "store": "New reports are not being stored: {trouble}",
     },
     "ko": {
-        "two_agents": "에이전트 두 개가 {node} 이름으로 보고하고 있어 두 장비의 값이 섞여 있습니다. 각각 다른 --node 이름을 주십시오.",
+        "two_agents": "에이전트 두 개가 {node} 이름으로 보고하고 있습니다. "
+        "두 장비의 값이 섞일 수 있으니 각각 다른 --node 이름을 주십시오.",
         "clock": "노드의 시계가 {seconds}초 어긋나 있습니다. 여기의 시각은 서버 기준입니다.",
         "maintenance": "{until}까지 점검 중입니다(설정: {by}). 이 노드의 진단은 알리지 않습니다.",
         "store": "새 보고가 저장되지 않고 있습니다: {trouble}",

@@ -59,8 +59,8 @@ def create_app(
 ) -> Flask:
     """The application on the store that `settings` name. Call `close(app)` when it has ended.
 
-    `open_to_all` lets everybody read and decide, and `reports_token` is then the only one that may report: the
-    demo, where all is simulated. `chat` adds the demo's chat page.
+    `open_to_all` lets everybody read and decide, and `reports_token` is then the only one that may report:
+    the demo, where all is simulated. `chat` adds the demo's chat page.
     """
     rules = Ruleset(thresholds=settings.rules)
     store = Store(settings.serve.store or default_store())
@@ -106,7 +106,7 @@ def _add_pages(app: Flask, answers: Answers, simulated: bool, chat: Any) -> None
 
 
 def _guard(app: Flask, gate: Gate) -> None:
-    """Every view takes the role it is marked with; one without a mark takes a reader, pages guard themselves."""
+    """Every view takes the role it is marked with, else a reader; pages guard themselves."""
     from api.resources.rules import prefers_markdown, runbook_markdown
 
     roles = {

@@ -232,9 +232,8 @@ def _list(store: Any, options: argparse.Namespace) -> int:
         print("there are no tokens; make one: gpudiag token create reader")
     for entry in entries:
         state = f"revoked {iso(entry.revoked_at)}" if entry.revoked_at else "valid"
-        print(
-            f"{entry.id}  {entry.role:<7} {entry.node or '-':<20} {iso(entry.created_at)}  {state}  {entry.note}"
-        )
+        whose = f"{entry.role:<7} {entry.node or '-':<20}"
+        print(f"{entry.id}  {whose} {iso(entry.created_at)}  {state}  {entry.note}")
     return 0
 
 

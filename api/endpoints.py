@@ -73,14 +73,15 @@ PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "kv_cache_memory_bytes": ("the pool per GPU, given instead of derived", {"type": "integer"}),
 }
 _KV = (
-    "model", "tokens", "requests", "kv_dtype", "weights_dtype", "tp", "pp", "dp", "gpu_name", "gpus", "engine",
-    "engine_version", "gpu_memory_utilization", "max_model_len", "max_num_seqs", "max_num_batched_tokens",
+    "model", "tokens", "requests", "kv_dtype", "weights_dtype", "tp", "pp", "dp", "gpu_name", "gpus",
+    "engine", "engine_version", "gpu_memory_utilization", "max_model_len", "max_num_seqs",
+    "max_num_batched_tokens",
     "block_size", "num_speculative_tokens", "kv_cache_memory_bytes",
 )  # fmt: skip
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("POST", "/v1/snapshots", "Report snapshots. The answer means that they survive a crash.", "agent",
-             "report", "Stored", body="Snapshots", errors=(400, 401, 403, 413, 415, 422, 503)),
+    Endpoint("POST", "/v1/snapshots", "Report snapshots. The answer means that they survive a crash.",
+             "agent", "report", "Stored", body="Snapshots", errors=(400, 401, 403, 413, 415, 422, 503)),
     Endpoint("GET", "/v1/nodes", "The fleet, worst first.", "reader", "ask", "Nodes",
              ("severity", "limit", "cursor", "lang"), errors=(400, 401, 403)),
     Endpoint("GET", "/v1/nodes/{node}", "A node's diagnosis.", "reader", "ask", "Diagnosis",
@@ -95,11 +96,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
              ("after", "limit", "node", "lang"), errors=(400, 401, 403)),
     Endpoint("GET", "/v1/findings/{finding_id}", "One finding with its history.", "reader", "ask", "Finding",
              ("lang",), errors=(401, 403, 404)),
-    Endpoint("POST", "/v1/findings/{finding_id}/ack", "Somebody takes care; it stays open.", "admin", "decide",
-             "Finding", ("lang",), body="Decision", errors=(400, 401, 403, 404, 422)),
+    Endpoint("POST", "/v1/findings/{finding_id}/ack", "Somebody takes care; it stays open.", "admin",
+             "decide", "Finding", ("lang",), body="Decision", errors=(400, 401, 403, 404, 422)),
     Endpoint("GET", "/v1/mutes", "Mutes that still hold.", "reader", "decide", "Mutes"),
-    Endpoint("POST", "/v1/mutes", "Keep a node, or a rule on it, quiet for a while.", "admin", "decide", "Mute",
-             body="Mute", status=201, errors=(400, 401, 403, 404, 422)),
+    Endpoint("POST", "/v1/mutes", "Keep a node, or a rule on it, quiet for a while.", "admin", "decide",
+             "Mute", body="Mute", status=201, errors=(400, 401, 403, 404, 422)),
     Endpoint("DELETE", "/v1/mutes", "End a mute now.", "admin", "decide", "Object", ("id", "by"),
              errors=(401, 403, 404)),
     Endpoint("DELETE", "/v1/mutes/{mute_id}", "End a mute now.", "admin", "decide", "Object", ("by",),
@@ -203,7 +204,8 @@ def _schemas() -> dict[str, Any]:
         window_seconds={"type": ["number", "null"]},
     )  # fmt: skip
     finding = _record(
-        id=_MAYBE_TEXT, state=_TEXT, rule=_TEXT, severity=_TEXT, confidence=_TEXT, maturity=_TEXT, headline=_TEXT,
+        id=_MAYBE_TEXT, state=_TEXT, rule=_TEXT, severity=_TEXT, confidence=_TEXT, maturity=_TEXT,
+        headline=_TEXT,
         means=_TEXT, does_not_mean=_TEXT, evidence={"type": "array", "items": _ref("Evidence")},
         next_steps={"type": "array", "items": _record(text=_TEXT, command=_MAYBE_TEXT)}, runbook_url=_TEXT,
         explains={"type": "array", "items": _TEXT}, since=_MAYBE_TEXT,
@@ -225,8 +227,9 @@ def _schemas() -> dict[str, Any]:
         "Evidence": evidence,
         "Finding": finding,
         "Diagnosis": _record(
-            schema={"type": "integer"}, node=_TEXT, source=_TEXT, driver_version=_MAYBE_TEXT, observed=_OBJECT,
-            verdict=_ref("Verdict"), findings=several, gpus={"type": "array", "items": gpu}, unjudged=unjudged,
+            schema={"type": "integer"}, node=_TEXT, source=_TEXT, driver_version=_MAYBE_TEXT,
+            observed=_OBJECT, verdict=_ref("Verdict"), findings=several,
+            gpus={"type": "array", "items": gpu}, unjudged=unjudged,
             notes={"type": "array", "items": _TEXT},
         ),
         "ListedNode": _record(
@@ -239,7 +242,8 @@ def _schemas() -> dict[str, Any]:
         ),
         "History": _record(node=_TEXT, gpus={"type": "array", "items": _OBJECT}),
         "Mute": _record(
-            id={"type": "integer"}, node=_TEXT, rule=_MAYBE_TEXT, since=_TEXT, until=_TEXT, by=_TEXT, why=_TEXT
+            id={"type": "integer"}, node=_TEXT, rule=_MAYBE_TEXT, since=_TEXT, until=_TEXT, by=_TEXT,
+            why=_TEXT,
         ),
         "Rule": _record(rule=_TEXT, severity=_TEXT, headline=_TEXT, thresholds=_OBJECT, runbook_url=_TEXT),
     }  # fmt: skip

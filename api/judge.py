@@ -1,7 +1,7 @@
 """Windows of every node in memory, judged as snapshots arrive.
 
 A node's window is built from the store when it is first needed, and then kept up to date in place. The judge
-says what has to be written (`Pending`); the writer's thread writes it. Pure of HTTP; the clock is a parameter.
+says what has to be written (`Pending`); the writer's thread writes it. Knows no HTTP; the clock is given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from api.store import Store
 from api.store.decisions import Maintenance, Mute
 from api.store.snapshots import StoredNode, StoredSnapshot
 from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
-from gpudiag.examine import STALE, Ruleset, examine, precedence, survives_silence
+from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
+from gpudiag.ledger import ledger_of
 from gpudiag.explain import explain
 from gpudiag.model import Checkup, Finding, Snapshot
 from gpudiag.settings import Settings
@@ -64,6 +65,7 @@ class NodeState:
         "open",
         "packed_at",
         "rank",
+        "said",
         "starts",
         "stored",
         "two_agents_at",
@@ -81,6 +83,7 @@ class NodeState:
         self.checkup: Checkup | None = None
         self.loaded = False
         self.headlines: dict[str, dict[str, Any]] = {}
+        self.said: dict[str, dict[str, Any]] = {}  # the diagnosis by language, until the next checkup
         self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
         self.starts: dict[int, Start] = {}
         self.current: int | None = None
@@ -267,11 +270,12 @@ class Judge:
         window = state.window
         if window.latest is None:
             return
-        checkup = examine(window, self.rules, now)
+        checkup = judge(window, self.rules, now)
         changes = reconcile(state.open, checkup, self.rules, window)
         checkup.findings = self._shown(changes.open, checkup)
         state.open, state.checkup = changes.open, checkup
         state.headlines.clear()
+        state.said.clear()
         verdict = verdict_of_node(checkup, self.rules)
         moved = state.rank != (verdict.severity, verdict.rule)
         state.rank = (verdict.severity, verdict.rule)
@@ -350,6 +354,21 @@ class Judge:
             known = explain(state.checkup, language, self.rules).verdict
             state.headlines[language] = known
         return known
+
+    def said(self, state: NodeState, language: Language, runbooks: str) -> dict[str, Any] | None:
+        """The node's diagnosis; the caller holds its lock. None when nothing is kept of it."""
+        checkup = state.checkup
+        if checkup is None:
+            return None
+        said = state.said.get(language)
+        if said is None:
+            for gpu in state.window.gpus_in_order():
+                ledger = ledger_of(gpu)
+                if ledger is not None:
+                    checkup.ledgers[gpu.index] = ledger
+            found = explain(checkup, language, self.rules, runbooks=runbooks)
+            said = state.said[language] = msgspec.to_builtins(found)
+        return said
 
     def tick(self, now: float) -> None:
         """Judge the nodes that are silent: nobody else would notice."""

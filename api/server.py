@@ -1,7 +1,7 @@
-"""Granian in front of the application, inside this process: one process is all that the embedded store allows.
+"""Granian in front of the application, inside this process: the embedded store allows one process only.
 
-The listening socket is our own, so that a port that is taken is told as a sentence, and port 0 tells which one
-it became.
+The listening socket is our own, so that a port that is taken is told as a sentence, and port 0 tells which
+one it became.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import importlib
 import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from flask import Flask
 
@@ -35,8 +37,14 @@ class CannotListen(GpudiagError):
 class Server:
     """An application at an address. `start` returns when it listens, `stop` when all is written."""
 
-    def __init__(self, app: Flask, host: str = "127.0.0.1", port: int = 8000) -> None:
-        self.app, self.host = app, host
+    def __init__(
+        self,
+        app: Flask,
+        host: str = "127.0.0.1",
+        port: int = 8000,
+        at_end: Callable[[Flask], None] = close,
+    ) -> None:
+        self.app, self.host, self._at_end = app, host, at_end
         self._socket = _listen(host, port)
         self.port = self._socket.getsockname()[1]
         self._thread: threading.Thread | None = None
@@ -47,9 +55,7 @@ class Server:
         return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{self.port}"
 
     def start(self) -> Server:
-        from granian._granian import WorkerSignal
-
-        self._signal = WorkerSignal()
+        self._signal = _granian().WorkerSignal()
         ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, args=(ready,), name="gpudiag-http")
         self._thread.start()
@@ -58,15 +64,14 @@ class Server:
 
     def _serve(self, ready: threading.Event) -> None:
         from granian._futures import _new_cbscheduler
-        from granian._granian import SocketHolder, WSGIWorker
         from granian.wsgi import _callback_wrapper
 
         ended = threading.Event()
         self._signal.add_cb(ended.set)
         loop = asyncio.new_event_loop()
-        worker = WSGIWorker(
+        worker = _granian().WSGIWorker(
             1,
-            (None, SocketHolder(self._socket.detach(), False, BACKLOG)),  # it closes the socket
+            (None, _granian().SocketHolder(self._socket.detach(), False, BACKLOG)),  # it closes the socket
             None,
             1,
             512,
@@ -101,12 +106,17 @@ class Server:
             self._thread = None
         else:
             self._socket.close()
-        close(self.app)
+        self._at_end(self.app)
 
     def wait(self) -> None:
         """Serve until SIGTERM or SIGINT."""
         with until_told() as told:
             told.wait()
+
+
+def _granian() -> Any:
+    """Granian's own workers: its command would fork a second process around the one that serves."""
+    return importlib.import_module("granian._granian")
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -119,6 +129,8 @@ def _listen(host: str, port: int) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Inherited by every connection: else the tail of a longer answer waits 40 ms for the reader's ack.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listening.bind(address)
         listening.listen(BACKLOG)
         listening.setblocking(False)

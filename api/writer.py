@@ -1,8 +1,8 @@
 """The one thread that writes: a bounded queue, one commit per batch as soon as the queue is empty.
 
-A report is answered after its commit, so the answer means that it survives a crash. A full queue is said at
-once (`Full`), never waited for. Judging happens in the same thread, between the commit and the answer, so that
-whoever has the answer also sees the diagnosis.
+A report is answered after its commit, so the answer means that it survives a crash. A full queue is said
+at once (`Full`), never waited for. Judging happens in the same thread, between the commit and the answer, so
+that whoever has the answer also sees the diagnosis.
 """
 
 from __future__ import annotations

@@ -852,6 +852,7 @@ class Window:
         host, nvml = snapshot.host, snapshot.nvml
         row = [getattr(host, name, None) for name in HOST_COLUMNS.values[:-2]]
         row += (float(nvml.error is not None), nvml.sweep_seconds) if nvml else (None, None)
+        self.host.add_ports(at, host)
         self.host.track.append(at, seconds, array("f", [NAN if v is None else v for v in row]))
 
     def _add_event(self, event: KernelEvent, at: float) -> None:

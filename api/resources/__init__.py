@@ -1,7 +1,7 @@
 """One blueprint per resource of the API.
 
-A view reads the question, asks `parts()`, and lays out the answer. To add an endpoint: a view here, marked with
-the role it needs, and a row in api/endpoints.py.
+A view reads the question, asks `parts()`, and lays out the answer. To add an endpoint: a view here, marked
+with the role it needs, and a row in api/endpoints.py.
 """
 
 from api.resources.calculator import calculator

@@ -67,6 +67,7 @@ def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
             raise NoSuch(f"finding {finding_id} is open no more")
         known.finding.state = "acknowledged"
         state.headlines.clear()
+        state.said.clear()
         with here.store.writing() as connection:
             here.store.episodes.save(connection, state.id, known, None)
             here.store.decisions.record(connection, now, who, "ack", finding_id, why)

@@ -39,7 +39,7 @@ def report() -> Response:
     done = Report(arrived, received_at, sent_at, as_it_is)
     if arrived:
         here.writer.submit(done)
-    answer = {"stored": done.stored, "duplicates": done.duplicates, "time": received_at}
+    answer: dict[str, object] = {"stored": done.stored, "duplicates": done.duplicates, "time": received_at}
     if done.two_agents:
         answer["two_agents"] = done.two_agents
     return json_answer(answer)

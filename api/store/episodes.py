@@ -138,7 +138,7 @@ class Episodes:
             statement = statement.where(changes.c.at >= since)
         with self._store.reading() as connection:
             rows = connection.execute(statement).all()
-        return [Change(*row[:7], FINDING.decode(row[7])) for row in rows]
+        return [Change(*row)._replace(finding=FINDING.decode(row.finding)) for row in rows]
 
     def last_cursor(self) -> int:
         statement = select(changes.c.id).order_by(changes.c.id.desc()).limit(1)

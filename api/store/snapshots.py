@@ -44,6 +44,11 @@ class StoredSnapshot(NamedTuple):
         return found
 
 
+def _node(row: Any) -> StoredNode:
+    found = StoredNode(*row)
+    return found._replace(verdict=msgspec.json.decode(row.verdict) if row.verdict else None)
+
+
 DECODER = msgspec.json.Decoder(Snapshot)
 LARGEST_BODY = 32 << 20
 
@@ -74,15 +79,13 @@ class Snapshots:
         columns = [nodes.c[name] for name in StoredNode._fields]
         with self._store.reading() as connection:
             rows = connection.execute(select(*columns)).all()
-        return [StoredNode(*row[:5], msgspec.json.decode(row[5]) if row[5] else None, row[6]) for row in rows]
+        return [_node(row) for row in rows]
 
     def node(self, name: str) -> StoredNode | None:
         columns = [nodes.c[name] for name in StoredNode._fields]
         with self._store.reading() as connection:
             row = connection.execute(select(*columns).where(nodes.c.name == name)).one_or_none()
-        if row is None:
-            return None
-        return StoredNode(*row[:5], msgspec.json.decode(row[5]) if row[5] else None, row[6])
+        return None if row is None else _node(row)
 
     def add_node(self, connection: Connection, name: str, now: float) -> int:
         """The id of the node, made when it is new."""

@@ -76,7 +76,7 @@ _TABLE: tuple[tuple[str, Workload], ...] = (
     ),
     (r"(^|/)python[\d.]*(\.exe)?\b|(^|/)pt_main_thread|(^|/)ipython", Workload("python")),
 )
-_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), workload) for pattern, workload in _TABLE)
+_COMPILED = tuple((re.compile(pattern, re.IGNORECASE | re.MULTILINE), workload) for pattern, workload in _TABLE)
 
 OTHER = Workload("other")
 _CACHE: dict[str, Workload] = {}

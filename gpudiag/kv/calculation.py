@@ -94,6 +94,7 @@ class Calculation:
             pp=question.pp,
             dp=question.dp,
             gpu_bytes=gpu_bytes,
+            gpu_name=self.gpu_name if gpu_bytes == self.gpu_bytes else None,
             gpu_memory_utilization=question.gpu_memory_utilization,
             max_model_len=question.max_model_len,
             max_num_seqs=question.max_num_seqs,

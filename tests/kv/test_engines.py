@@ -207,3 +207,11 @@ def test_data_parallel_replicas_share_the_requests():
 
     assert answer.total_bytes == 9 * GIB
     assert answer.largest_batch % 4 == 0
+
+
+def test_a_small_gpu_and_an_a100_get_smaller_defaults_from_vllm():
+    peaks = [
+        ask(configs.LLAMA_8B, engine="vllm", gpu=gpu).budget.activation_bytes for gpu in ("A100", "H100")
+    ]
+
+    assert peaks[0] < peaks[1]

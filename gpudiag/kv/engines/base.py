@@ -23,6 +23,7 @@ class Setup(NamedTuple):
     pp: int = 1
     dp: int = 1
     gpu_bytes: int | None = None
+    gpu_name: str | None = None
     gpu_memory_utilization: float | None = None
     max_model_len: int | None = None
     max_num_seqs: int | None = None

@@ -161,19 +161,24 @@ class Vllm(Engine):
 
     @property
     def batched_tokens(self) -> int:
+        """max_num_batched_tokens: as given, else the API server's default for this GPU."""
         if self.setup.max_num_batched_tokens:
             return self.setup.max_num_batched_tokens
         gpu = self.setup.gpu_bytes
         if gpu is not None and gpu >= LARGE_GPU:
             return 16384
-        return 8192 if gpu is None or gpu >= BIG_GPU else 2048
+        return 8192 if self._big_defaults else 2048
 
     @property
     def sequences(self) -> int:
-        if self.setup.max_num_seqs:
-            return self.setup.max_num_seqs
-        gpu = self.setup.gpu_bytes
-        return 256 if gpu is not None and gpu < BIG_GPU else 1024
+        """max_num_seqs: as given, else the default for this GPU."""
+        return self.setup.max_num_seqs or (1024 if self._big_defaults else 256)
+
+    @property
+    def _big_defaults(self) -> bool:
+        """GPUs of 70 GiB and more get larger defaults, but for the A100."""
+        gpu, name = self.setup.gpu_bytes, self.setup.gpu_name or ""
+        return gpu is None or (gpu >= BIG_GPU and not name.startswith("A100"))
 
     @property
     def unit_bytes(self) -> int:
@@ -233,6 +238,8 @@ class Vllm(Engine):
         if pool is None and setup.weights_bytes is not None:
             pool = requested - setup.weights_bytes - activation - outside - (graphs if before else 0)
         notes = [note("vllm-ceiling", share=share), note("vllm-activation")]
+        if setup.max_num_seqs is None or setup.max_num_batched_tokens is None:
+            notes.append(note("vllm-defaults", sequences=self.sequences, tokens=self.batched_tokens))
         if not before:
             notes.append(note("vllm-graphs-on-top"))
         return Budget(requested, activation, (low, high), outside, graphs, pool, notes=tuple(notes))

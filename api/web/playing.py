@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
 from markupsafe import Markup
 
@@ -13,7 +14,7 @@ from gpudiag.charts import Series, memory_bar_svg, timeline_svg
 from gpudiag.errors import GpudiagError
 from gpudiag.examine import default_rules
 from gpudiag.explain import ledger_json
-from gpudiag.kv import Question, calculate
+from gpudiag.kv import KvError, Question, calculate
 from gpudiag.model import LedgerPart, MemoryLedger
 from gpudiag.simulator.playground import (
     SHOWN_SECONDS,
@@ -55,19 +56,11 @@ def add_calculator(web: Blueprint) -> None:
 
     @web.get("/kv")
     def kv() -> tuple[str, int]:
-        given = {name: request.args.get(name, "").strip() for name in FIELDS}
-        answer, problem = _answered({name: value for name, value in given.items() if value})
-        page = render_template(
-            "web/kv.html",
-            given=given,
-            answer=answer,
-            problem=problem,
-            ledger=ledger_json(plan_of(answer)) if answer and answer["budget"]["total_bytes"] else None,
-            bar=_plan_bar(answer, language.chosen()),
-            numbers=_numbers(answer) if answer else [],
-            **_choices(),
-        )
-        return page, 422 if problem else 200
+        return _kv_page(request.args.to_dict())
+
+    @web.post("/kv")
+    def kv_of_config() -> tuple[str, int]:
+        return _kv_page(request.form.to_dict(), request.form.get("config", "").strip())
 
     @web.get("/simulator")
     def simulator() -> tuple[str, int]:
@@ -94,6 +87,23 @@ def add_calculator(web: Blueprint) -> None:
             return jsonify(drawn(scene_of(Play.from_mapping(_played()), lang), lang)), 200
         except GpudiagError as error:
             return jsonify({"problem": str(error)}), 422
+
+
+def _kv_page(asked: dict[str, str], config: str = "") -> tuple[str, int]:
+    given = {name: asked.get(name, "").strip() for name in FIELDS}
+    answer, problem = _answered({name: value for name, value in given.items() if value}, config)
+    page = render_template(
+        "web/kv.html",
+        given=given,
+        config=config,
+        answer=answer,
+        problem=problem,
+        ledger=ledger_json(plan_of(answer)) if answer and answer["budget"]["total_bytes"] else None,
+        bar=_plan_bar(answer, language.chosen()),
+        numbers=_numbers(answer) if answer else [],
+        **_choices(),
+    )
+    return page, 422 if problem else 200
 
 
 def _played() -> dict[str, Any]:
@@ -125,13 +135,21 @@ def _choices() -> dict[str, Any]:
 # ----------------------------------------------------------------------------------- calculator
 
 
-def _answered(given: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
-    if "model" not in given:
+def _answered(given: dict[str, Any], config: str) -> tuple[dict[str, Any] | None, str | None]:
+    if "model" not in given and not config:
         return None, None
     try:
-        return calculate(Question.from_mapping(given)).as_json(language.chosen()), None
+        question = Question.from_mapping(given, config=_json(config) if config else None)
+        return calculate(question).as_json(language.chosen()), None
     except GpudiagError as error:
         return None, str(error)
+
+
+def _json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise KvError(f"config.json: this is not JSON ({error}); copy the whole file") from None
 
 
 def plan_of(answer: dict[str, Any]) -> MemoryLedger:

@@ -26,6 +26,7 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 PAST_SECONDS = 3600.0
+ON_ONE_PAGE = 250  # nodes
 MARKDOWN = "text/markdown"
 A_WORKDAY = 12 * 3600
 OPEN_ENDPOINTS = frozenset({"web.static", "web.login", "web.log_in", "web.runbook", "web.runbooks"})
@@ -116,8 +117,19 @@ def _add_fleet(web: Blueprint, answers: Answers) -> None:
         for node in nodes:
             severity = node["verdict"]["severity"]
             counts[severity] = counts.get(severity, 0) + 1
+        wanted = request.args.get("severity")
+        if wanted:
+            nodes = [node for node in nodes if node["verdict"]["severity"] == wanted]
+        first = request.args.get("first", 0, type=int)
         return render_template(
-            "web/fleet.html", nodes=nodes, counts=counts, address=request.host_url.rstrip("/")
+            "web/fleet.html",
+            nodes=nodes[max(0, first) :][:ON_ONE_PAGE],
+            first=max(0, first),
+            step=ON_ONE_PAGE,
+            more=len(nodes) > first + ON_ONE_PAGE,
+            counts=counts,
+            wanted=wanted,
+            address=request.host_url.rstrip("/"),
         )
 
     @web.get("/nodes/<node>")

@@ -121,8 +121,8 @@ def test_the_page_says_what_is_calculated_and_what_is_simulated(page: Page) -> N
 def test_the_form_calculates_the_known_example(page: Page) -> None:
     page.goto("/kv")
     page.get_by_label("Model").fill("llama-3-8b")
-    page.get_by_label("Tokens per request").fill("8192")
-    page.get_by_label("Requests").fill("32")
+    page.get_by_label("Tokens per request").first.fill("8192")
+    page.get_by_label("Requests").first.fill("32")
     page.get_by_role("button", name="Calculate").click()
 
     expect(page.locator(".big")).to_have_text("32.0 GiB")
@@ -133,3 +133,25 @@ def test_the_form_answers_nonsense_with_a_sentence(page: Page) -> None:
     page.goto("/kv?model=llama-3-8b&tokens=-5")
 
     expect(page.get_by_role("alert")).to_contain_text("tokens")
+
+
+def test_a_config_is_calculated_as_it_is(page: Page) -> None:
+    page.goto("/kv")
+    page.get_by_text("Calculate from a config.json instead").click()
+    page.get_by_label("config.json").fill(
+        '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 32,'
+        ' "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096, "vocab_size": 128256,'
+        ' "intermediate_size": 14336, "torch_dtype": "bfloat16"}'
+    )
+    page.locator("#config").get_by_role("button", name="Calculate").click()
+
+    expect(page.locator(".formula")).to_contain_text("131,072 B per token")
+
+
+def test_a_config_that_is_none_is_one_sentence(page: Page) -> None:
+    page.goto("/kv")
+    page.get_by_text("Calculate from a config.json instead").click()
+    page.get_by_label("config.json").fill("not json")
+    page.locator("#config").get_by_role("button", name="Calculate").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("JSON")

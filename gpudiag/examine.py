@@ -56,25 +56,50 @@ class Ruleset:
         check_thresholds(chosen, thresholds or {})
         self.rules = tuple(_with(rule, (thresholds or {}).get(rule.id, {})) for rule in chosen)
         self.by_id = {rule.id: rule for rule in self.rules}
-        self.of_node = tuple(rule for rule in self.rules if rule.subject == "node")
-        self.of_fleet = tuple(rule for rule in self.rules if rule.subject == "fleet")
         self.umbrellas = frozenset(rule.also for rule in self.rules if rule.also)
-        self._of_gpu = tuple(rule for rule in self.rules if rule.subject == "gpu")
-        self._by_gates: dict[int, tuple[Rule, ...]] = {}
-        self._bit = {name: 1 << i for i, name in enumerate(GATES)}
+        self.of_fleet = tuple(rule for rule in self.rules if rule.subject == "fleet")
+        self._asked: dict[tuple[str, int], tuple[Rule, ...]] = {}
 
     def for_gpu(self, gpu: GpuWindow) -> tuple[Rule, ...]:
         """The rules whose gates are open for this GPU: the others are clear by what is measured."""
-        bits = 0
-        for name, gate in GATES.items():
-            if gate(gpu):
-                bits |= self._bit[name]
-        rules = self._by_gates.get(bits)
+        return self.asked("gpu", gates_of(gpu))
+
+    def for_node(self, node: Window) -> tuple[Rule, ...]:
+        """The same for rules about the node: a gate is open when it is for one of its GPUs."""
+        return self.asked("node", node_gates(gates_of(gpu) for gpu in node.gpus.values()))
+
+    def asked(self, subject: str, gates: int) -> tuple[Rule, ...]:
+        """The rules about `subject` that open gates leave to be asked."""
+        rules = self._asked.get((subject, gates))
         if rules is None:
-            rules = self._by_gates[bits] = tuple(
-                rule for rule in self._of_gpu if all(bits & self._bit[name] for name in rule.given)
+            rules = self._asked[subject, gates] = tuple(
+                rule
+                for rule in self.rules
+                if rule.subject == subject and all(gates & BIT[name] for name in rule.given)
             )
         return rules
+
+
+BIT = {name: 1 << i for i, name in enumerate(GATES)}
+_GATES = tuple((gate, BIT[name]) for name, gate in GATES.items())
+ALL_OPEN = (1 << len(GATES)) - 1
+
+
+def gates_of(gpu: GpuWindow) -> int:
+    """The open gates of one GPU as bits."""
+    bits = 0
+    for gate, bit in _GATES:
+        if gate(gpu):
+            bits |= bit
+    return bits
+
+
+def node_gates(of_gpus: Iterable[int]) -> int:
+    """The open gates of a node: those of any of its GPUs; all of them where no GPU was seen."""
+    bits = 0
+    for gates in of_gpus:
+        bits |= gates
+    return bits or ALL_OPEN
 
 
 def _with(rule: Rule, thresholds: Mapping[str, Any]) -> Rule:
@@ -131,10 +156,11 @@ def judge(window: Window, rules: Ruleset | None = None, now: float | None = None
         observed=observed(window),
         snapshot=window.latest,
     )
-    _judge(rules.of_node, window, None, checkup)
+    gates = [(gpu, gates_of(gpu)) for gpu in window.gpus_in_order()]
+    _judge(rules.asked("node", node_gates(bits for _, bits in gates)), window, None, checkup)
     if not any(finding.rule == STALE for finding in checkup.findings):
-        for gpu in window.gpus_in_order():
-            _judge(rules.for_gpu(gpu), gpu, gpu, checkup)
+        for gpu, bits in gates:
+            _judge(rules.asked("gpu", bits), gpu, gpu, checkup)
     checkup.findings = precede(checkup.findings, rules)
     return checkup
 
@@ -169,6 +195,12 @@ def _judge(rules: Iterable[Rule], subject: Any, gpu: GpuWindow | None, checkup: 
                     reason=absent.reason,
                     wait_seconds=absent.wait_seconds,
                 )
+            )
+            continue
+        except (ArithmeticError, ValueError):  # a driver's nonsense: a total of 0, a power of 1e300
+            index = None if gpu is None else gpu.index
+            checkup.unjudged.append(
+                Unjudged(rule=rule.id, missing=["plausible_values"], gpu=index, reason="nonsense")
             )
             continue
         for fires in outcomes:

@@ -85,7 +85,8 @@ def rule(
 ) -> Callable[[Callable[..., Outcome]], Rule]:
     """Declare a rule.
 
-    given          gates (see GATES) that must hold, or be unknown, for the rule to be asked at all
+    given          gates (see GATES) that must hold, or be unknown, for the rule to be asked at all; of a
+                   rule about the node: on one of its GPUs
     explains       ids of rules that this one accounts for: they become "also seen"
     latched        an event: stays open until a reset, a reboot or a person closes it
     clear_seconds  how long it must be judged clear before an open finding is resolved: five minutes, and
@@ -132,7 +133,7 @@ def _unless_unknown(question: Callable[[GpuWindow], bool]) -> Callable[[GpuWindo
     def gate(gpu: GpuWindow) -> bool:
         try:
             return question(gpu)
-        except NotMeasured:
+        except (NotMeasured, ArithmeticError):
             return True
 
     return gate
@@ -144,12 +145,14 @@ def _faulty(gpu: GpuWindow) -> bool:
         not gpu.present
         or reading.error
         or gpu.node.events
+        or not gpu.node.log_readable
         or reading.ecc_uncorrected_volatile
         or reading.ecc_corrected_volatile
         or reading.ecc_sram_uncorrected_aggregate
         or reading.remapped_rows_uncorrectable
         or reading.row_remap_pending
         or reading.row_remap_failed
+        or reading.row_remap_banks_none
         or reading.retired_pages_pending
         or reading.retired_pages_double_bit
         or reading.recovery_action

@@ -65,17 +65,24 @@ class Stats:
         high: array[float] | None = None,
     ) -> None:
         self._values, self.mean, self.seconds = values, mean, seconds
-        self._low, self._high = low, high
+        self._low: array[float] | float | None = low
+        self._high: array[float] | float | None = high
         self.n = len(values)
 
     @property
     def min(self) -> float:
         """The lowest sample, not the lowest row."""
-        return min(self._values if self._low is None else self._low)
+        low = self._low
+        if not isinstance(low, float):
+            low = self._low = min(self._values if low is None else low)
+        return low
 
     @property
     def max(self) -> float:
-        return max(self._values if self._high is None else self._high)
+        high = self._high
+        if not isinstance(high, float):
+            high = self._high = max(self._values if high is None else high)
+        return high
 
     @property
     def first(self) -> float:
@@ -153,14 +160,15 @@ FINE_ROWS = 30
 class Track:
     """The past of one subject (a GPU, a process, an engine, the host) at four resolutions."""
 
-    __slots__ = ("_cache", "coarse", "columns", "fine")
+    __slots__ = ("_cache", "_long", "coarse", "columns", "fine")
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.fine = Level(columns, FINE_ROWS)
         kept = columns.coarse
         self.coarse = [Level(kept, rows) for _, rows in COARSE_LEVELS] if kept else []
-        self._cache: dict[tuple[str, float], Stats | None] = {}
+        self._cache: dict[tuple[str, float], Stats | None] = {}  # until the next snapshot
+        self._long: dict[tuple[str, float], Stats] = {}  # from coarse rows: until one of them is added
 
     def append(self, at: float, seconds: float, row: array[float]) -> None:
         if self.coarse and self.fine.at:
@@ -178,6 +186,7 @@ class Track:
             first = finer.first_after(period * seconds - 1e-6)
             if first >= len(finer.at):
                 return
+            self._long.clear()
             level.append(finer.at[-1], sum(finer.seconds[first:]), _combine(finer, first, level.columns))
             finer = level
 
@@ -185,11 +194,12 @@ class Track:
         for level in (self.fine, *self.coarse):
             level.forget_from(at)
         self._cache.clear()
+        self._long.clear()
 
     def over(self, name: str, span: float) -> Stats:
         """Statistics of `name` over the last `span` seconds. Raises NotMeasured when no row carries it."""
         key = (name, span)
-        stats = self._cache.get(key)
+        stats = self._cache.get(key) or self._long.get(key)
         if stats is None:
             if key not in self._cache:
                 stats = self._cache[key] = self._stats(name, span)
@@ -204,6 +214,8 @@ class Track:
                 continue
             stats = _summary(level, name, level.first_within(span))
             if stats is not None:
+                if level is not self.fine:
+                    self._long[name, span] = stats
                 return stats
         return None
 
@@ -441,7 +453,9 @@ def _gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
     return array("f", cells)
 
 
-def _throttled(gpu: GpuReading) -> bool:
+def _throttled(gpu: GpuReading, before: GpuReading | None) -> bool:
+    if before is not None and any(_rise(getattr(gpu, n), getattr(before, n)) > 0 for n in GPU_RISES):
+        return True
     masks = gpu.samples.clocks_event_reasons if gpu.samples else None
     return any(mask is not None and mask & ~_IDLE for mask in masks or (gpu.clocks_event_reasons,))
 
@@ -536,7 +550,7 @@ class GpuWindow(Subject):
     def add(self, at: float, seconds: float, reading: GpuReading) -> None:
         before = self._before
         self.track.append(at, seconds, _gpu_row(reading, before))
-        if _throttled(reading):
+        if _throttled(reading, before):
             self.throttled_at = at
         for name in GPU_COUNTERS:
             value = getattr(reading, name)
@@ -917,6 +931,12 @@ class Window:
         self.host.require(span)
 
     @property
+    def log_readable(self) -> bool:
+        """Whether the agent reads the kernel log; of pasted text, whether some is there."""
+        agent = self.latest.agent if self.latest else None
+        return bool(agent.kernel_log_readable) if agent else True
+
+    @property
     def pasted(self) -> bool:
         return self.latest is not None and self.latest.source == "pasted"
 
@@ -951,6 +971,7 @@ class Window:
                     old.append(moment, level.seconds[i], level.cells[i * width : (i + 1) * width])
                 level.at, level.seconds, level.cells = old.at, old.seconds, old.cells
             gpu.track._cache.clear()
+            gpu.track._long.clear()
 
 
 def bus_key(bus_id: str) -> str:

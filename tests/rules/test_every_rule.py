@@ -39,6 +39,8 @@ def outcome(rule: Rule, case: Case) -> tuple[str, list[Fires], Checkup]:
         subject = next(gpu for gpu in window.gpus_in_order() if gpu.index == case.gpu)
         if rule not in Ruleset([rule]).for_gpu(subject):
             return "clear", [], checkup
+    if rule.subject == "node" and rule not in Ruleset([rule]).for_node(window):
+        return "clear", [], checkup
     try:
         fired = rule.judged(subject)
     except NotMeasured:

@@ -8,6 +8,7 @@ from gpudiag.window import GpuWindow, NotMeasured, Window
 @rule(
     severity="critical",
     rank=THERMAL,
+    given=("throttled",),
     confidence="proven",
     explains=("clocks-stuck-low", "thermal-sw-slowdown", "busy-but-inefficient"),
 )

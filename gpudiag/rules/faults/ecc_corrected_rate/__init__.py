@@ -8,7 +8,7 @@ from gpudiag.window import W24H, GpuWindow, NotMeasured, Window
 from gpudiag.xid import CORRECTED
 
 
-@rule(severity="info", rank=MEMORY_ERROR, maturity="experimental")
+@rule(severity="info", rank=MEMORY_ERROR, given=("fault",), maturity="experimental")
 def ecc_corrected_rate(node: Window, *, min_per_day: int = 1000) -> Iterator[Fires]:
     """Many corrected errors within a day, or the driver itself calls the rate high (Xid 92)."""
     missing: NotMeasured | None = None

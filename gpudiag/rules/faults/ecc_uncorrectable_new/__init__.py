@@ -14,6 +14,7 @@ DETAILS = frozenset({171, 172})  # they say where a 48 was: in DRAM or in SRAM
 @rule(
     severity="critical",
     rank=MEMORY_ERROR,
+    given=("fault",),
     confidence="proven",
     latched=True,
     explains=("row-remap-pending",),

@@ -12,6 +12,7 @@ FIRMWARE_WORDS = ("GFW", "gfw", "GSP")
 @rule(
     severity="critical",
     rank=DEVICE,
+    given=("fault",),
     maturity="experimental",
     explains=("nvml-unavailable", "gpu-count-changed", "no-gpu-host", "gsp-timeout"),
 )

@@ -16,7 +16,14 @@ from gpudiag.xid import BUS
 LOST = "gpu_is_lost"
 
 
-@rule(severity="critical", rank=DEVICE, confidence="proven", latched=True, explains=SILENCED_BY_A_LOST_GPU)
+@rule(
+    severity="critical",
+    rank=DEVICE,
+    given=("fault",),
+    confidence="proven",
+    latched=True,
+    explains=SILENCED_BY_A_LOST_GPU,
+)
 def gpu_lost_bus(node: Window) -> Iterator[Fires]:
     """The GPU does not answer on the bus any more (Xid 79, or NVML: GPU is lost)."""
     told = _told(node)

@@ -24,6 +24,7 @@ VARIANTS = {
 @rule(
     severity="critical",
     rank=DEVICE,
+    given=("fault",),
     confidence="proven",
     explains=("gpu-free", "healthy-busy", "kv-pool-reserved-idle", "memory-held-idle", "weights-loaded-idle"),
 )

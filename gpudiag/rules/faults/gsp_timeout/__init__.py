@@ -8,7 +8,14 @@ from gpudiag.window import Window
 from gpudiag.xid import FIRMWARE
 
 
-@rule(severity="critical", rank=DEVICE, confidence="proven", latched=True, explains=("nvml-slow",))
+@rule(
+    severity="critical",
+    rank=DEVICE,
+    given=("fault",),
+    confidence="proven",
+    latched=True,
+    explains=("nvml-slow",),
+)
 def gsp_timeout(node: Window) -> Iterator[Fires]:
     """The GPU's firmware processor timed out (Xid 119, 120, or a driver line that says so)."""
     numbered = xids(node, FIRMWARE)

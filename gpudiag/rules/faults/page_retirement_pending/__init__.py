@@ -9,7 +9,7 @@ from gpudiag.window import NotMeasured, Window
 MARKED = frozenset({63})
 
 
-@rule(severity="warning", rank=MEMORY_ERROR, confidence="proven")
+@rule(severity="warning", rank=MEMORY_ERROR, given=("fault",), confidence="proven")
 def page_retirement_pending(node: Window) -> Iterator[Fires]:
     """Pages wait for retirement (the driver's flag, or Xid 63 in the words of older GPUs)."""
     read = False

@@ -8,7 +8,14 @@ from gpudiag.window import Window
 from gpudiag.xid import POWER_CABLE
 
 
-@rule(severity="critical", rank=DEVICE, confidence="proven", latched=True, explains=("gpu-init-failed",))
+@rule(
+    severity="critical",
+    rank=DEVICE,
+    given=("fault",),
+    confidence="proven",
+    latched=True,
+    explains=("gpu-init-failed",),
+)
 def power_connector_missing(node: Window) -> Iterator[Fires]:
     """The driver says that a card's power cable is missing (Xid 54, or a line in words)."""
     cards = set()

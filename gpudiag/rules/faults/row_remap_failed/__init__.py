@@ -13,6 +13,7 @@ ROWS = "remapped_rows_uncorrectable"
 @rule(
     severity="critical",
     rank=MEMORY_ERROR,
+    given=("fault",),
     confidence="proven",
     latched=True,
     explains=("row-remap-pending", "retired-pages-limit"),

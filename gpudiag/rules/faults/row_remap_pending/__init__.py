@@ -9,7 +9,7 @@ from gpudiag.window import NotMeasured, Window
 MARKED = frozenset({63})
 
 
-@rule(severity="warning", rank=MEMORY_ERROR, confidence="proven")
+@rule(severity="warning", rank=MEMORY_ERROR, given=("fault",), confidence="proven")
 def row_remap_pending(node: Window) -> Iterator[Fires]:
     """A row remap waits for a reset (the driver's flag, or Xid 63)."""
     known = {g.index: g.reading.row_remap_pending for g in node.gpus.values()}

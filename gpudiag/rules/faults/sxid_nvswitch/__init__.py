@@ -9,7 +9,7 @@ from gpudiag.window import Window
 AFTER_A_LOST_GPU_SECONDS = 60.0
 
 
-@rule(severity="critical", rank=MEMORY_ERROR, confidence="proven", latched=True)
+@rule(severity="critical", rank=MEMORY_ERROR, given=("fault",), confidence="proven", latched=True)
 def sxid_nvswitch(node: Window) -> Iterator[Fires]:
     """An NVSwitch logged a fatal SXid that is not the echo of a lost GPU."""
     fatal = [episode for episode in of_kind(node, "sxid") if episode.fatal]

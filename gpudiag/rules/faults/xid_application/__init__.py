@@ -11,7 +11,7 @@ from gpudiag.xid import of_application
 CLEANUP = 45
 
 
-@rule(severity="info", rank=MEMORY, clear_seconds=0.0)
+@rule(severity="info", rank=MEMORY, given=("fault",), clear_seconds=0.0)
 def xid_application(node: Window, *, min_programs: int = 3) -> Iterator[Fires]:
     """A program made an illegal access, or the driver cleaned up after one."""
     by_card: dict[str, list[Episode]] = {}

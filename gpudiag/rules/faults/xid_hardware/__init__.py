@@ -11,7 +11,7 @@ from gpudiag.xid import HARDWARE, RESETTING, catalogue
 LINK_TRAINING = frozenset({136, 143})  # a single one while the machine starts is nothing yet
 
 
-@rule(severity="critical", rank=DEVICE, confidence="proven", latched=True)
+@rule(severity="critical", rank=DEVICE, given=("fault",), confidence="proven", latched=True)
 def xid_hardware(node: Window) -> Iterator[Fires]:
     """The driver logged an Xid that stands for a hardware or firmware fault."""
     for episode in xids(node, HARDWARE):

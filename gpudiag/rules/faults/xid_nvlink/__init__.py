@@ -9,7 +9,7 @@ from gpudiag.window import Window
 from gpudiag.xid import NVLINK
 
 
-@rule(severity="critical", rank=MEMORY_ERROR, confidence="proven", latched=True)
+@rule(severity="critical", rank=MEMORY_ERROR, given=("fault",), confidence="proven", latched=True)
 def xid_nvlink(node: Window) -> Iterator[Fires]:
     """The driver logged a fault of an NVLink (Xid 74, 144 to 150), or names one as a cause."""
     by_card: dict[str, list[Episode]] = {}

@@ -11,7 +11,14 @@ from gpudiag.xid import SERIOUS, description_of
 DAY = 86_400.0
 
 
-@rule(severity="critical", rank=DEVICE, confidence="proven", latched=True, explains=("xid-hardware",))
+@rule(
+    severity="critical",
+    rank=DEVICE,
+    given=("fault",),
+    confidence="proven",
+    latched=True,
+    explains=("xid-hardware",),
+)
 def xid_repeat(node: Window, *, within_days: float = 3.0) -> Iterator[Fires]:
     """A serious Xid was there before the last boot, and it is there again."""
     require_log(node)

@@ -8,7 +8,7 @@ from gpudiag.window import Window
 from gpudiag.xid import catalogue, has_a_rule
 
 
-@rule(severity="info", rank=MEMORY, confidence="proven", clear_seconds=0.0)
+@rule(severity="info", rank=MEMORY, given=("fault",), confidence="proven", clear_seconds=0.0)
 def xid_unknown(node: Window) -> Iterator[Fires]:
     """The driver logged an Xid that is not in the catalogue, or of which no more is known than its name."""
     require_log(node)

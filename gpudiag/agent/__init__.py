@@ -17,6 +17,7 @@ import msgspec
 from gpudiag.agent.clock import Clock, RealClock, ScaledClock
 from gpudiag.agent.local import NoAgent, NotAllowed, ask
 from gpudiag.agent.loop import Agent, Observer
+from gpudiag.agent.sampler import GIVE_UP_SECONDS
 from gpudiag.agent.servers import DeclaredServer
 from gpudiag.model import Snapshot
 
@@ -58,6 +59,11 @@ def observe(
             while (left := due - observer.clock.monotonic()) > 0:
                 observer.clock.wait(never, min(0.5, left))
                 progress(min(1.0, (observer.clock.monotonic() - begun) / seconds))
+            snapshot = observer.snapshot()
+            yield snapshot
+        silent = snapshot.nvml.silent_seconds if snapshot.nvml else None
+        if silent is not None and silent <= GIVE_UP_SECONDS:  # long enough to be told from a slow call
+            observer.clock.wait(never, GIVE_UP_SECONDS + 0.5 - silent)
             yield observer.snapshot()
     finally:
         observer.stop()

@@ -382,6 +382,19 @@ def test_a_short_look_needs_no_server(nvml: Nvml, host: FakeHost) -> None:
     assert done[-1] == pytest.approx(1.0, abs=0.1)
 
 
+def test_a_short_look_at_a_driver_that_hangs_takes_long_enough_to_tell(nvml: Nvml, host: FakeHost) -> None:
+    nvml.call("*").hangs()
+    observer = Observer(
+        source="local", interval=2, clock=ScaledClock(20), proc=str(host.proc), sys=str(host.sys)
+    )
+    last = watch(6, observer=observer)[-1]
+    nvml.is_well_again()
+
+    assert last.nvml is not None
+    assert last.nvml.silent_seconds is not None
+    assert last.nvml.silent_seconds > 10
+
+
 # ---- as a program
 
 

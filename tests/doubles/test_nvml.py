@@ -402,7 +402,7 @@ def test_gpm_gives_the_metrics_that_were_set(nvml: Nvml) -> None:
         pynvml.nvmlGpmSampleGet(gpu, sample)
     request = pynvml.c_nvmlGpmMetricsGet_t(version=pynvml.NVML_GPM_METRICS_GET_VERSION, numMetrics=2)
     request.sample1, request.sample2 = samples
-    request.metrics[0].metricId, request.metrics[1].metricId = 2, 3
+    request.metrics[0].metricId, request.metrics[1].metricId = 2, 99
     pynvml.nvmlGpmMetricsGet(request)
     for sample in samples:
         pynvml.nvmlGpmSampleFree(sample)

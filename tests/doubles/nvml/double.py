@@ -205,6 +205,10 @@ class Gpu:
         for clock in (0, 1, 3):
             self.state.clock_mhz[clock] = clocks[clock] if busy else clocks[clock] // 6
         self.state.clock_mhz[2] = clocks[2]
+        if self._has_gpm:
+            shares = {2: gpu_percent * 0.9, 3: gpu_percent * 0.4, 5: gpu_percent * 0.4, 10: memory_percent}
+            for metric, value in shares.items():
+                self.gpm(metric, value)
         return self.draws(watts) if watts is not None else self
 
     def draws(self, watts: float) -> Self:
@@ -331,6 +335,10 @@ class Gpu:
             place.present = 1
         return self
 
+    @property
+    def _has_gpm(self) -> bool:
+        return self.state.architecture >= 9  # Hopper and newer
+
     def _field_entry(self, field_id: int, scope: int) -> layout.Field:
         for entry in self.state.fields[: self.state.field_count]:
             if (entry.id, entry.scope) == (field_id, scope):
@@ -405,7 +413,7 @@ class Gpu:
             gpu.nvlink_up[link] = 1
         gpu.remap_histogram[0] = 640
         for metric in range(layout.GPM_METRICS):
-            gpu.gpm[metric] = math.nan
+            gpu.gpm[metric] = 0.0 if self._has_gpm and metric in (2, 3, 5, 10, 20, 21, 60, 61) else math.nan
         self.draws(model.idle_watts)
         self._fields_come_up(model)
         self.lacks(*model.unsupported)

@@ -444,6 +444,9 @@ TABLE(nvmlDeviceGetTemperatureThreshold, nvmlTemperatureThresholds_t, DOUBLE_THR
       threshold_c)
 TABLE(nvmlDeviceGetNvLinkState, unsigned int, GPU.nvlinks, nvmlEnableState_t, nvlink_up)
 
+NUMBER(nvmlDeviceGetVirtualizationMode, nvmlGpuVirtualizationMode_t, NVML_GPU_VIRTUALIZATION_MODE_NONE)
+TABLE(nvmlDeviceGetDefaultApplicationsClock, nvmlClockType_t, DOUBLE_CLOCKS, unsigned int, boost_clock_mhz)
+
 static nvmlReturn_t share(unsigned int percent, unsigned int *utilization, unsigned int *period_us)
 {
     NEED(utilization);
@@ -484,6 +487,13 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int len
 {
     DEVICE(nvmlDeviceGetName);
     return copy_text(name, length, SLICE ? SLICE->name : GPU.name);
+}
+
+nvmlReturn_t nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t device, char *version)
+{
+    DEVICE(nvmlDeviceGetGspFirmwareVersion);
+    if (GPU.architecture < NVML_DEVICE_ARCH_TURING) return NVML_ERROR_NOT_SUPPORTED;
+    return copy_text(version, NVML_GSP_FIRMWARE_VERSION_BUF_SIZE, state->driver_version);
 }
 
 static nvmlReturn_t fill_pci(const double_gpu *board, nvmlPciInfo_t *pci)

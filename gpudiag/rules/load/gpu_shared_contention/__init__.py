@@ -1,0 +1,49 @@
+"""Several programs take turns on one GPU."""
+
+from gpudiag.rule import INEFFICIENT, Fires, measured, rule
+from gpudiag.window import W5, GpuWindow, ProcessWindow
+
+
+@rule(severity="info", rank=INEFFICIENT, given=("working", "process"))
+def gpu_shared_contention(gpu: GpuWindow, *, min_sm_percent: float = 10.0) -> Fires | None:
+    """Several processes take turns on this GPU."""
+    if len(gpu.processes) < 2 or gpu.reading.mig_mode:
+        return None
+    active = [process for process in gpu.processes if _active(process, gpu.index, min_sm_percent)]
+    if len(active) < 2 or len({_group(process) for process in active}) < 2:
+        return None
+    if any("mps" in (process.reading.name or "").lower() for process in gpu.processes):
+        return None  # sharing by MPS is declared
+    first, second = active[0], active[1]
+    shares = [_sm(process, gpu.index) for process in (first, second)]
+    window = W5 if gpu.covers(W5) else None
+    return Fires(
+        (
+            measured("first_sm_percent", round(shares[0]), window=window),
+            measured("second_sm_percent", round(shares[1]), window=window),
+            measured("programs", len(active)),
+        ),
+        confidence="likely" if window else "possible",
+        words={
+            "first": f"{first.reading.name or '-'} (pid {first.reading.pid})",
+            "second": f"{second.reading.name or '-'} (pid {second.reading.pid})",
+        },
+    )
+
+
+def _sm(process: ProcessWindow, index: int) -> float:
+    return sum(use.sm_percent or 0.0 for use in process.reading.gpus or () if use.gpu == index)
+
+
+def _active(process: ProcessWindow, index: int, min_percent: float) -> bool:
+    """It works now and did over the last minutes; desktop programs do not count."""
+    if process.workload.kind in ("desktop", "monitor") or _sm(process, index) < min_percent:
+        return False
+    return process.over("sm_percent", W5).mean >= min_percent
+
+
+def _group(process: ProcessWindow) -> str:
+    """Processes of one job or one parent belong together."""
+    reading = process.reading
+    job = reading.slurm_job or reading.pod or reading.container
+    return job or (f"parent {reading.parent_pid}" if reading.parent_pid else f"pid {reading.pid}")

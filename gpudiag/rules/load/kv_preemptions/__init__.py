@@ -1,0 +1,52 @@
+"""The engine throws sequences out of the KV pool and computes them again."""
+
+from collections.abc import Iterator
+
+from gpudiag.rule import CAPACITY, Fires, measured, rule
+from gpudiag.rules.engines import only_gpu, readable
+from gpudiag.window import W5, EngineWindow, Window
+
+
+@rule(severity="warning", rank=CAPACITY, explains=("kv-pool-nearly-full", "queue-building"))
+def kv_preemptions(
+    node: Window, *, min_minutes: int = 3, min_finished_share: float = 0.01
+) -> Iterator[Fires]:
+    """The engine throws sequences out and recomputes them."""
+    for engine in readable(node):
+        reading = engine.reading
+        if not reading.preemptions_total or not engine.covers(60.0):
+            continue
+        thrown = engine.rise("preemptions_total", W5)
+        if thrown < 1:
+            continue
+        engine.require(W5)
+        finished = (
+            0.0 if reading.requests_finished_total is None else engine.rise("requests_finished_total", W5)
+        )
+        minutes = _minutes(engine)
+        often = minutes >= min_minutes
+        many = finished > 0 and minutes > 1 and thrown > min_finished_share * finished
+        if not often and not many:
+            continue  # one burst, as at the start of a benchmark
+        name = reading.name
+        evidence = [
+            measured("preemptions", round(thrown), window=W5, source=name),
+            measured("requests_finished", round(finished), window=W5, source=name),
+        ]
+        if reading.kv_used_ratio is not None:
+            used = engine.over("kv_used_ratio", W5).mean
+            evidence.append(measured("kv_used_ratio", round(used, 2), window=W5, source=name))
+        yield Fires(
+            tuple(evidence),
+            confidence="proven",
+            key=name,
+            gpu=only_gpu(engine),
+            words={"engine": name, "model": reading.model or "MODEL"},
+        )
+
+
+def _minutes(engine: EngineWindow) -> int:
+    """In how many of the last five minutes it happened."""
+    end = engine.track.fine.at[-1]
+    rows = engine.track.series("preemptions_total", W5)
+    return len({int((end - at) // 60) for at, value in rows if value >= 1})

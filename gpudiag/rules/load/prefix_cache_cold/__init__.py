@@ -1,0 +1,34 @@
+"""Hardly any prompt begins like an earlier one, as far as the engine's cache can tell."""
+
+from collections.abc import Iterator
+
+from gpudiag.rule import HINT, Fires, measured, rule
+from gpudiag.rules.engines import only_gpu, readable
+from gpudiag.window import W5, Window
+
+
+@rule(severity="info", rank=HINT, maturity="experimental")
+def prefix_cache_cold(
+    node: Window, *, max_hit_ratio: float = 0.05, min_queries: float = 1000.0
+) -> Iterator[Fires]:
+    """Almost no prompt is reused."""
+    for engine in readable(node):
+        reading = engine.reading
+        if not reading.prefix_queries_total or reading.prefix_hits_total is None or not engine.covers(W5):
+            continue
+        queries = engine.rise("prefix_queries_total", W5)
+        if queries < min_queries:
+            continue
+        hits = engine.rise("prefix_hits_total", W5) / queries
+        if hits >= max_hit_ratio:
+            continue
+        name = reading.name
+        yield Fires(
+            (
+                measured("hit_ratio", round(hits, 4), window=W5, source=name),
+                measured("prefix_queries", round(queries), window=W5, source=name),
+            ),
+            key=name,
+            gpu=only_gpu(engine),
+            words={"engine": name},
+        )

@@ -1,0 +1,49 @@
+"""More is asked of the replica than it can serve: the queue grows."""
+
+from collections.abc import Iterator
+
+from gpudiag.model import Evidence
+from gpudiag.rule import CAPACITY, Fires, declared, measured, rule
+from gpudiag.rules.engines import only_gpu, readable
+from gpudiag.window import W5, EngineWindow, Window
+
+
+@rule(severity="warning", rank=CAPACITY, maturity="experimental")
+def queue_building(
+    node: Window,
+    *,
+    min_waiting_share: float = 0.8,
+    min_running_share: float = 0.90,
+    min_utilization_percent: float = 80.0,
+    max_kv_used_ratio: float = 0.90,
+) -> Iterator[Fires]:
+    """Demand exceeds what this replica serves."""
+    for engine in readable(node):
+        reading = engine.reading
+        if not reading.requests_waiting or reading.requests_running is None:
+            continue
+        if engine.share("waits", W5) < min_waiting_share:
+            continue
+        waiting, running = engine.over("requests_waiting", W5), engine.over("requests_running", W5)
+        if reading.kv_used_ratio is not None and reading.kv_used_ratio >= max_kv_used_ratio:
+            continue  # the pool is the limit
+        limit = reading.max_num_seqs
+        if limit is not None and running.mean < min_running_share * limit and waiting.last <= waiting.first:
+            continue
+        if waiting.last <= waiting.first or _busiest(node, engine) < min_utilization_percent:
+            continue
+        engine.require(W5)
+        name = reading.name
+        evidence: list[Evidence] = [
+            measured("requests_waiting", round(waiting.last), window=W5, source=name),
+            measured("waiting_before", round(waiting.first), window=W5, source=name),
+            measured("requests_running", round(running.mean, 1), window=W5, source=name),
+        ]
+        if limit is not None:
+            evidence.append(declared("max_num_seqs", limit, source=name))
+        yield Fires(tuple(evidence), key=name, gpu=only_gpu(engine), words={"engine": name})
+
+
+def _busiest(node: Window, engine: EngineWindow) -> float:
+    gpus = [gpu for gpu in node.gpus.values() if gpu.index in (engine.reading.gpus or ())]
+    return max((gpu.over("utilization_percent", W5).mean for gpu in gpus), default=0.0)

@@ -1,0 +1,30 @@
+"""Situations of queue-building and its look-alikes."""
+
+from typing import Any
+
+from gpudiag.rule import Case
+from gpudiag.rules.situations import vllm_busy, vllm_idle
+from gpudiag.window import Window
+
+
+def _queue(
+    first: int = 2, step: int = 3, minutes: int = 6, utilization: float = 95.0, **engine: Any
+) -> Window:
+    s = vllm_busy(minutes=0)
+    s.gpu(0).shows(utilization_percent=utilization)
+    for i in range(minutes * 6):
+        s.serves("vllm", **{"requests_waiting": float(first + step * i), "max_num_seqs": 24, **engine})
+        s.passes(seconds=10)
+    return s.window
+
+
+CASES = [
+    Case("more wait every minute", _queue, "fires", severity="warning", gpu=None),
+    Case("the queue gets shorter", lambda: _queue(first=300, step=-5), "clear"),
+    Case("nobody waits", lambda: vllm_busy().window, "clear"),
+    Case("the GPU idles meanwhile", lambda: _queue(utilization=20.0), "clear"),
+    Case("the pool is the limit", lambda: _queue(kv_used_ratio=0.97), "clear"),
+    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("seen for a minute", lambda: _queue(minutes=1), "unjudged"),
+    Case("metrics cannot be read", lambda: _queue(metrics_ok=False), "unjudged"),
+]

@@ -1,0 +1,49 @@
+"""Users wait longer than usual for the first token."""
+
+from collections.abc import Iterator
+
+from gpudiag.rule import CAPACITY, Fires, measured, rule
+from gpudiag.rules.engines import only_gpu, readable
+from gpudiag.window import W5, W6H, W7D, Window
+
+
+@rule(severity="info", rank=CAPACITY, maturity="experimental")
+def slow_first_token(
+    node: Window,
+    *,
+    min_times_usual: float = 2.0,
+    max_inter_token_times: float = 1.3,
+    min_requests: float = 30.0,
+    min_seconds: float = 0.5,
+    warn_seconds: float = 5.0,
+) -> Iterator[Fires]:
+    """Users wait for the first token: prefill or queue, not decoding."""
+    for engine in readable(node):
+        reading = engine.reading
+        if not reading.first_token_seconds_p95 or reading.first_token_seconds_p95 < min_seconds:
+            continue
+        finished = (
+            0.0 if reading.requests_finished_total is None else engine.rise("requests_finished_total", W5)
+        )
+        if finished < min_requests:
+            continue
+        recent = engine.over("first_token_seconds_p95", W5).mean
+        if recent < min_seconds:
+            continue
+        engine.require(W6H)
+        usual = engine.over("first_token_seconds_p95", W7D).mean
+        if recent <= min_times_usual * usual:
+            continue
+        name = reading.name
+        prompts = 0.0 if reading.prompt_tokens_total is None else engine.rise("prompt_tokens_total", W5)
+        yield Fires(
+            (
+                measured("first_token_seconds", round(recent, 2), of=round(usual, 2), window=W5, source=name),
+                measured("prompt_tokens_each", round(prompts / finished), window=W5, source=name),
+                measured("requests_waiting", reading.requests_waiting or 0, source=name),
+            ),
+            severity="warning" if recent >= warn_seconds else "info",
+            key=name,
+            gpu=only_gpu(engine),
+            words={"engine": name},
+        )

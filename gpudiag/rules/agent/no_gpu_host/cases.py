@@ -1,0 +1,24 @@
+"""Situations of no-gpu-host and its look-alikes."""
+
+from gpudiag.model import NvmlReading
+from gpudiag.rule import Case
+from gpudiag.rules.situations import Situation, pasted
+from gpudiag.window import Window
+
+
+def _host(on_bus: int | None, expected: int | None = None) -> Window:
+    s = Situation(gpus=0).machine(pci_gpu_count=on_bus)
+    s.nvml = NvmlReading(error="library_not_found")
+    window = s.passes(minutes=1).window
+    window.expected_gpus = expected
+    return window
+
+
+CASES = [
+    Case("no card, no driver, none expected", lambda: _host(0), "fires", severity="info", gpu=None),
+    Case("cards without a driver", lambda: _host(4), "clear"),
+    Case("cards are expected", lambda: _host(0, expected=8), "clear"),
+    Case("a node with GPUs", lambda: Situation().passes(minutes=1).window, "clear"),
+    Case("pasted text", lambda: pasted(gpus=0), "clear"),
+    Case("the bus cannot be read", lambda: _host(None), "unjudged"),
+]

@@ -164,7 +164,18 @@ class WeightCount:
         found = [Matrices("embedding", _padded(self.shape.vocabulary) * self.hidden, linear=False)]
         for name in ("vision_config", "audio_config"):
             found += _tower(self.config.root.get(name), self.hidden)
-        return found
+        return found + self._encoder()
+
+    def _encoder(self) -> list[Matrices]:
+        """The other half of an encoder-decoder model, whose keys lie beside the decoder's."""
+        if not any(isinstance(part, CrossAttention) for part in self.shape.parts()):
+            return []
+        text = self.config.text
+        layers = text.get("encoder_layers") or (
+            text.get("num_layers") if text.get("num_decoder_layers") else 0
+        )
+        inner = text.get("encoder_ffn_dim") or self._dense_width(0)
+        return [Matrices("encoder", (layers or 0) * (4 * self.hidden**2 + 2 * self.hidden * inner))]
 
     def _last(self) -> list[Matrices]:
         """Final norm and output head; a tied head is the embedding, stored once."""

@@ -33,7 +33,7 @@ def test_a_question_as_it_is_typed(capsys):
     out = capsys.readouterr().out
 
     assert code == 0
-    assert "32.00 GiB KV cache · 32 × 8,192 tokens · H100 × 1" in out
+    assert "32.00 GiB KV cache · 32 × 8,192 tokens · 1 × H100" in out
     assert "Fits" in out
 
 

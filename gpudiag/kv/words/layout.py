@@ -40,8 +40,8 @@ def _headline(answer: Answer, words: Words) -> str:
     parts = [answer.model.name, f"{size(answer.total_bytes)} {words['total']}", asked]
     setup = answer.engine.setup
     if answer.gpu_name:
-        parts.append(f"{answer.gpu_name} × {setup.tp * setup.pp * setup.dp}")
-    return " · ".join(parts)
+        parts.append(f"{setup.tp * setup.pp * setup.dp} × {answer.gpu_name}")
+    return " · ".join(part.replace(" ", NO_BREAK) for part in parts)
 
 
 def _need(answer: Answer, words: Words) -> list[Row]:
@@ -143,7 +143,7 @@ def _list(title: str, items: list[str], width: int, unbroken: bool = False) -> s
 
 
 def _wrapped(text: str, width: int) -> str:
-    return "\n".join(_filled(text.split(), width))
+    return "\n".join(_filled(text.split(" "), width))
 
 
 def _filled(words: list[str], width: int, gap: str = "") -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import secrets
 import sys
 import tempfile
@@ -109,6 +110,7 @@ class Demo:
 
             close(app)
             raise
+        judge, writer = parts_of(app).judge, parts_of(app).writer
         now = time.time()
         machines = fleet(now - HISTORY_SECONDS, self.seed)
         with Client(self.url, token) as client:
@@ -116,8 +118,9 @@ class Demo:
                 if told is not None and told.is_set():
                     return
                 client.send(batch)
-        made = parts_of(app)
-        made.writer.do(lambda: judge_the_silent(made.judge, time.time()))
+                call_nobody_silent_before(judge, math.inf)  # the past still arrives
+        call_nobody_silent_before(judge, 0.0)
+        writer.do(lambda: judge.tick(time.time()))
         self.live = threading.Thread(
             target=self._report, args=(machines, token, now), name="simulated-agents"
         )
@@ -160,11 +163,10 @@ class Demo:
                     agent.report(time.time())
 
 
-def judge_the_silent(judge: Judge, now: float) -> None:
-    """Judge by the clock at once: an old report that came just before put off the next time."""
+def call_nobody_silent_before(judge: Judge, at: float) -> None:
+    """When the judge looks for nodes that fell silent the next time."""
     for state in judge.nodes.values():
-        state.judged_by_clock = 0.0
-    judge.tick(now)
+        state.judged_by_clock = at
 
 
 @dataclass

@@ -172,3 +172,10 @@ def test_a_port_that_is_taken_is_a_sentence(demo: Running) -> None:
     assert again.returncode != 0
     assert f"port {port}" in again.stderr
     assert "Traceback" not in again.stderr
+
+
+def test_the_past_is_told_as_it_was(demo: Running) -> None:
+    told = demo.json("/v1/findings?limit=1000")["items"]
+    silent = {item["node"] for item in told if item["finding"]["rule"] == "agent-stale"}
+
+    assert silent == {"node-8"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from urllib.parse import urlsplit
 from flask import Request, g, request
 
 from api.store import Store
-from api.store.tokens import Token, digest
+from api.store.tokens import PREFIX, Token, digest
 from gpudiag.errors import GpudiagError
 
 Needs = Literal["public", "agent", "reader", "admin"]
@@ -80,6 +81,7 @@ class Gate:
         self.open_to_all, self.reports_token = open_to_all, reports_token
         self.behind_proxy = False
         self._tokens: dict[bytes, Token] = {}
+        self._own: dict[bytes, Token] = {}
         self._read_at = -FRESH_SECONDS
         self._lock = threading.Lock()
 
@@ -152,6 +154,12 @@ class Gate:
 
     # ---- tokens
 
+    def admit_agent(self, node: str) -> str:
+        """A token for an agent that this process started; it ends with the process."""
+        token = PREFIX + secrets.token_urlsafe(32)
+        self._own[digest(token)] = Token("own", "agent", node, "gpudiag up", self._clock(), None)
+        return token
+
     def token_of(self, text: str) -> Token | None:
         """The entry of a token, or None. Digests of random bits are compared: timing tells nothing."""
         wanted = digest(text)
@@ -164,7 +172,7 @@ class Gate:
     def _known(self) -> dict[bytes, Token]:
         with self._lock:
             if time.monotonic() - self._read_at >= FRESH_SECONDS:
-                self._tokens = self._store.tokens.valid()
+                self._tokens = {**self._store.tokens.valid(), **self._own}
                 self._read_at = time.monotonic()
             return self._tokens
 
@@ -174,7 +182,7 @@ class Gate:
         """Whether the request comes from this machine and was meant for it."""
         if self.behind_proxy or not is_loopback(req.remote_addr or ""):
             return False
-        if req.environ.get("SERVER_PROTOCOL") == "HTTP/1.0":
+        if req.environ.get("SERVER_PROTOCOL") in ("HTTP/1.0", "HTTP/1"):
             return False  # what a proxy speaks that adds no header; people's tools speak 1.1
         for name, _ in req.headers:
             low = name.lower()

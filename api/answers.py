@@ -107,6 +107,8 @@ class Answers:
     def fleet(self, language: Language, severity: str | None = None) -> list[dict[str, Any]]:
         """Every node as `GET /v1/nodes` lists it, worst first."""
         now = self.now()
+        if not self.store.embedded:
+            self.judge.see_others()
         items = [self.listed(state, language, now) for state in list(self.judge.nodes.values())]
         if severity:
             items = [item for item in items if item["verdict"]["severity"] == severity]
@@ -182,9 +184,6 @@ class Answers:
         now = self.now()
         if self.judge.two_agents(state):
             notes.append(NOTES[language]["two_agents"].format(node=plain(state.name)))
-        offset = state.offset
-        if abs(offset) >= 5.0:
-            notes.append(NOTES[language]["clock"].format(seconds=f"{abs(offset):.0f}"))
         kept = self.judge.maintained.get(state.id)
         if kept is not None and kept.until > now:
             notes.append(NOTES[language]["maintenance"].format(until=iso(kept.until), by=plain(kept.by, 80)))
@@ -293,15 +292,13 @@ class Answers:
 
 NOTES = {
     "en": {
-        "two_agents": "Two agents report as {node}: two machines may be mixed here. Give each its own --node.",
-        "clock": "The node's clock is {seconds} s off; times here are the server's.",
+        "two_agents": "Two agents report as {node}: two machines may be mixed. Give each its own --node.",
         "maintenance": "In maintenance until {until}, set by {by}: nobody is told of its findings.",
         "store": "New reports are not being stored: {trouble}",
     },
     "ko": {
         "two_agents": "에이전트 두 개가 {node} 이름으로 보고하고 있습니다. "
         "두 장비의 값이 섞일 수 있으니 각각 다른 --node 이름을 주십시오.",
-        "clock": "노드의 시계가 {seconds}초 어긋나 있습니다. 여기의 시각은 서버 기준입니다.",
         "maintenance": "{until}까지 점검 중입니다(설정: {by}). 이 노드의 진단은 알리지 않습니다.",
         "store": "새 보고가 저장되지 않고 있습니다: {trouble}",
     },

@@ -15,9 +15,11 @@ from api.access import Gate
 from api.answers import Answers
 from api.intake import LARGEST_REQUEST
 from api.judge import Judge
+from api.problems import answer as problem_of
 from api.problems import handle_errors
 from api.store import Store
 from api.writer import Writer
+from gpudiag.errors import GpudiagError
 from gpudiag.examine import Ruleset
 from gpudiag.settings import Settings
 
@@ -122,7 +124,10 @@ def _guard(app: Flask, gate: Gate) -> None:
             return None  # answered as 404 or 405, which tells nothing
         gate.enter(cast(Any, roles.get(endpoint, "reader")))
         if endpoint == "web.runbook" and prefers_markdown():
-            return runbook_markdown((request.view_args or {})["rule"])
+            try:
+                return runbook_markdown((request.view_args or {})["rule"])
+            except GpudiagError as error:  # said in our way: the pages' own handler would answer HTML
+                return problem_of(error)
         return None
 
     @app.after_request

@@ -6,12 +6,18 @@ Each is an object with `SUMMARY`, `arguments(parser)` and `run(options)`, as the
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import logging
+import socket
+import subprocess
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,17 +47,19 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    from api.server import until_told
     from gpudiag.settings import from_options
 
-    server = _started(from_options(options, "serve"))
-    print(f"gpudiag serves at {server.url}", flush=True)
-    print(
-        "agents report with: gpudiag agent --api URL; ask with: curl " + server.url + "/diagnose", flush=True
-    )
-    return _until_told(server)
+    settings = from_options(options, "serve")
+    with until_told() as told, _started(settings) as server:
+        print(f"gpudiag serves at {server.url}", flush=True)
+        print(f"ask: curl {server.url}/diagnose; agents report with: gpudiag agent --api URL", flush=True)
+        told.wait()
+    return 0
 
 
-def _started(settings: Any) -> Any:
+@contextlib.contextmanager
+def _started(settings: Any) -> Iterator[Any]:
     """The server of `settings`, listening; refuses an open address without tokens."""
     from api.access import check_binding
     from api.app import close, create_app, parts_of
@@ -67,24 +75,22 @@ def _started(settings: Any) -> Any:
                 f"gpudiag: the store was damaged; it lies at {made.store.damaged}, a new one is used",
                 file=sys.stderr,
             )
-        return Server(app, settings.serve.host, settings.serve.port).start()
+        server = Server(app, settings.serve.host, settings.serve.port).start()
     except BaseException:
         close(app)
         raise
-
-
-def _until_told(server: Any) -> int:
     try:
-        server.wait()
+        yield server
     finally:
         server.stop()
-    return 0
 
 
 def _log() -> None:
     logging.basicConfig(
         format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.INFO, stream=sys.stderr
     )
+    for chatty in ("alembic", "_granian"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
 serve = Command("the API and web pages", _serve_arguments, _serve)
@@ -104,42 +110,58 @@ def _up_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _up(options: argparse.Namespace) -> int:
-    from dataclasses import replace
-
+    from api.server import until_told
     from gpudiag.settings import from_options
 
     settings = from_options(options, "serve", "agent")
-    server = _started(settings)
-    try:
-        settings = replace(settings, agent=replace(settings.agent, api=server.url))
-        with _agent_beside(settings) as node:
-            _wait_for_first_answer(server, node)
+    node = settings.agent.node or socket.gethostname().partition(".")[0]
+    with until_told() as told, _started(settings) as server, _agent_beside(server, node, options):
+        if _first_answer(server, node, told):
             print(f"gpudiag watches {node}; pages and API at {server.url}", flush=True)
-            print(f"ask: curl {server.url}/diagnose?node={node}", flush=True)
-            server.wait()
-    finally:
-        server.stop()
+            print(f"ask: curl '{server.url}/diagnose?node={node}'", flush=True)
+        elif not told.is_set():
+            print(f"gpudiag serves at {server.url}, but nothing came of {node} yet", flush=True)
+        told.wait()
     return 0
 
 
-def _agent_beside(settings: Any) -> Any:
-    """The agent of this machine in a thread of this process."""
-    from api.beside import agent_beside
+@contextlib.contextmanager
+def _agent_beside(server: Any, node: str, options: argparse.Namespace) -> Iterator[None]:
+    """The agent of this machine as a process of its own: a driver that hangs does not hang the server."""
+    from api.app import parts_of
 
-    return agent_beside(settings)
-
-
-def _wait_for_first_answer(server: Any, node: str) -> None:
-    from gpudiag.client import ApiError, Client
-
-    until = time.monotonic() + 30
-    with Client(server.url) as client:
-        while time.monotonic() < until:
+    gate = parts_of(server.app).gate
+    with tempfile.TemporaryDirectory(prefix="gpudiag-up-") as folder:
+        token_file = Path(folder) / "token"
+        token_file.touch(0o600)
+        token_file.write_text(gate.admit_agent(node))
+        words = ["agent", "--api", server.url, "--node", node, "--token-file", str(token_file)]
+        for name in ("config", "interval"):
+            if getattr(options, name, None) is not None:
+                words += [f"--{name}", getattr(options, name)]
+        start = "import sys; from gpudiag.cli import main; sys.exit(main())"
+        agent = subprocess.Popen([sys.executable, "-c", start, *words])
+        try:
+            yield
+        finally:
+            agent.terminate()
             try:
-                client.diagnosis(node)
-                return
-            except ApiError:
-                time.sleep(0.1)
+                agent.wait(10)
+            except subprocess.TimeoutExpired:
+                agent.kill()
+                agent.wait()
+
+
+def _first_answer(server: Any, node: str, told: threading.Event) -> bool:
+    """Wait until the node has a diagnosis; False when there is none after half a minute."""
+    from api.app import parts_of
+
+    nodes = parts_of(server.app).judge.nodes
+    until = time.monotonic() + 30
+    while time.monotonic() < until and not told.wait(0.1):
+        if node in nodes:
+            return True
+    return False
 
 
 up = Command("one real host: agent, API and web pages", _up_arguments, _up)

@@ -21,8 +21,8 @@ from api.store.decisions import Maintenance, Mute
 from api.store.snapshots import StoredNode, StoredSnapshot
 from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
-from gpudiag.ledger import ledger_of
 from gpudiag.explain import explain
+from gpudiag.ledger import ledger_of
 from gpudiag.model import Checkup, Finding, Snapshot
 from gpudiag.settings import Settings
 from gpudiag.verdict import verdict_of_node
@@ -100,7 +100,7 @@ class Pending:
 
     episodes: dict[str, tuple[int, OpenFinding, float | None]] = field(default_factory=dict)
     feed: list[dict[str, Any]] = field(default_factory=list)
-    verdicts: dict[int, tuple[dict[str, Any], float | None, float]] = field(default_factory=dict)
+    verdicts: dict[int, tuple[NodeState, dict[str, Any]]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.episodes or self.feed or self.verdicts)
@@ -109,8 +109,10 @@ class Pending:
         for node_id, episode, ended_at in self.episodes.values():
             store.episodes.save(connection, node_id, episode, ended_at)
         store.episodes.tell(connection, self.feed)
-        for node_id, (verdict, changed_at, seen) in self.verdicts.items():
-            store.episodes.save_verdict(connection, node_id, verdict, changed_at, seen)
+        for state, verdict in self.verdicts.values():
+            seen = state.window.received_at
+            store.episodes.save_verdict(connection, state.id, verdict, state.changed_at, seen)
+            state.version += 1
 
 
 class Judge:
@@ -135,15 +137,73 @@ class Judge:
 
     def state(self, name: str) -> NodeState | None:
         """A node with its window, built from the store when this is the first time; None when unknown."""
+        if not self.store.embedded:
+            return self._shared_state(name)
         state = self.nodes.get(name)
-        if state is None and not self.store.embedded:
-            row = self.store.snapshots.node(name)
-            state = self.nodes.setdefault(name, NodeState(row)) if row else None
         if state is not None and not state.loaded:
             with state.lock:
                 if not state.loaded:
                     self._load(state)
         return state
+
+    # ---- a store that other processes write, too
+
+    def _shared_state(self, name: str) -> NodeState | None:
+        """A node as the store has it now: what others wrote is caught up with, by the snapshots' numbers."""
+        row = self.store.snapshots.node(name)
+        if row is None:
+            self.nodes.pop(name, None)
+            return None
+        state = self.nodes.get(name)
+        if state is None or state.id != row.id:
+            state = self.nodes[name] = NodeState(row)
+        with state.lock:
+            if not state.loaded:
+                self._load(state)
+                state.version = row.version
+            else:
+                self._catch_up(state, row)
+        return state
+
+    def _catch_up(self, state: NodeState, row: StoredNode) -> None:
+        rows = self.store.snapshots.after(state.id, state.last_id)
+        if not rows and row.version == state.version:
+            return
+        state.open = self.store.episodes.open_of(state.id)
+        state.version, state.changed_at = row.version, row.changed_at
+        for stored in rows:
+            if self.fold_stored(state, stored):
+                late = stored.received_at - stored.taken_at > 2.0 * state.window.interval
+                self._examine(state, stored.taken_at if late else stored.received_at, keep=False)
+        if not rows:
+            self._examine(state, max(self.clock(), state.window.received_at), keep=False)
+
+    def see_others(self) -> None:
+        """Take over which nodes there are and what others judged, as lists show it."""
+        rows = self.store.snapshots.nodes()
+        for row in rows:
+            state = self.nodes.get(row.name)
+            if state is None or state.id != row.id:
+                self.nodes[row.name] = NodeState(row)
+                continue
+            state.window.received_at = max(state.window.received_at, row.last_seen)
+            if row.version != state.version:
+                with state.lock:
+                    state.stored, state.changed_at = row.verdict, row.changed_at
+                    state.checkup, state.rank, state.loaded = None, None, False
+                    state.version, state.last_id = row.version, 0
+                    state.headlines.clear()
+                    state.said.clear()
+        for name in self.nodes.keys() - {row.name for row in rows}:
+            self.nodes.pop(name, None)
+
+    def unload(self, states: Iterable[NodeState]) -> None:
+        """Forget what is in memory of nodes: it is built from the store again."""
+        for state in states:
+            with state.lock:
+                state.loaded, state.last_id, state.checkup = False, 0, None
+                state.starts.clear()
+                state.current = None
 
     def add_node(self, node_id: int, name: str) -> NodeState:
         now = self.clock()
@@ -287,11 +347,8 @@ class Judge:
             if moved:
                 state.changed_at = now
             stored = {lang: self.verdict(state, lang) for lang in LANGUAGES}
-            self.pending.verdicts[state.id] = (
-                {"verdicts": stored, "gpus": len(window.latest.gpus)},
-                state.changed_at,
-                window.received_at,
-            )
+            said = {"verdicts": stored, "gpus": len(window.latest.gpus)}
+            self.pending.verdicts[state.id] = (state, said)
 
     def _shown(self, open_findings: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:
         """What is seen and what is still open. Of a silent node, only what silence cannot end."""
@@ -374,11 +431,13 @@ class Judge:
         """Judge the nodes that are silent: nobody else would notice."""
         for state in list(self.nodes.values()):
             window = state.window
-            if not state.loaded:
+            if not state.loaded and self.store.embedded:
                 continue
             silent = window.age(now) > SILENT_INTERVALS * window.interval
             if silent and now - state.judged_by_clock >= 5.0:
                 state.judged_by_clock = now
+                if not self.store.embedded and self.state(state.name) is None:
+                    continue
                 with state.lock:
                     try:
                         self._examine(state, now, keep=True)

@@ -14,6 +14,8 @@ from gpudiag.errors import GpudiagError
 
 log = logging.getLogger("gpudiag.api")
 
+MOST_READ_ON = 64 << 20
+
 CONTENT_TYPE = "application/problem+json"
 
 _ADVICE = {
@@ -71,6 +73,16 @@ def answer(error: GpudiagError) -> Response:
     return response
 
 
+def _read_on() -> None:
+    """Read the rest of a body that is too large: a sender that is cut off in the middle sees no answer."""
+    body, left = request.environ["wsgi.input"], MOST_READ_ON
+    while left > 0:
+        chunk = body.read(65_536)
+        if not chunk:
+            return
+        left -= len(chunk)
+
+
 def handle_errors(app: Flask) -> None:
     """No error leaves the application as anything else, and none with a traceback."""
 
@@ -86,6 +98,8 @@ def handle_errors(app: Flask) -> None:
         advice = _ADVICE.get(status, "{description}")
         said = advice.format(path=request.path, method=request.method, description=error.description or "")
         response = problem(status, said)
+        if status == 413:
+            _read_on()
         if status == 405:
             allowed = dict(error.get_headers()).get("Allow")
             if allowed:

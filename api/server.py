@@ -25,7 +25,7 @@ from gpudiag.errors import GpudiagError
 BACKLOG = 4_096
 # Granian's limit counts connections, idle ones too: below the number of agents it would shut people out.
 MOST_CONNECTIONS = 16_384
-THREADS = 32
+THREADS = 64
 
 
 class CannotListen(GpudiagError):

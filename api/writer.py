@@ -7,6 +7,7 @@ that whoever has the answer also sees the diagnosis.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
@@ -24,7 +25,7 @@ from gpudiag.errors import GpudiagError
 
 log = logging.getLogger("gpudiag.writer")
 
-MOST_WAITING = 256  # reports
+MOST_WAITING = 48  # reports; fewer than the threads, so that questions are answered meanwhile
 MOST_IN_A_BATCH = 128
 ANSWER_SECONDS = 20.0
 TICK_SECONDS = 1.0
@@ -123,7 +124,7 @@ class Writer:
         self._stopping = threading.Event()
         self.trouble: StoreError | None = None
         self.stored = self.refused = self.duplicates = self.commits = 0
-        self.all_loaded = False
+        self.all_loaded = not store.embedded
 
     # ---- its life
 
@@ -199,7 +200,7 @@ class Writer:
     def _take(self, batch: list[Report]) -> None:
         """Store, judge, answer."""
         try:
-            fresh = self._store(batch)
+            fresh = self._store(batch) if self.store.embedded else self._store_shared(batch)
         except StoreCorrupt as error:
             self._set_aside(error)
             self._fail(batch, NotWritten("the store was damaged and has been set aside; send it again"))
@@ -215,9 +216,9 @@ class Writer:
             )
             return
         self.trouble = None
-        for state, arrived, received_at in fresh:
-            self.judge.arrive(state, arrived.snapshot, received_at)
-        self._write_pending()
+        if self.store.embedded:
+            self._judge(fresh)
+            self._write_pending()
         for report in batch:
             report.finish()
 
@@ -226,8 +227,40 @@ class Writer:
             report.error = error
             report.finish()
 
-    def _store(self, batch: list[Report]) -> list[tuple[NodeState, Arrived, float]]:
-        """One transaction for all; returns what was not there before."""
+    def _judge(self, fresh: list[tuple[NodeState, Arrived, float]]) -> None:
+        for state, arrived, received_at in fresh:
+            self.judge.arrive(state, arrived.snapshot, received_at)
+
+    def _store_shared(self, batch: list[Report]) -> list[tuple[NodeState, Arrived, float]]:
+        """On a store that others write, too: caught up, stored and judged in one transaction, node by node.
+
+        A lock per node, held until the commit, makes its snapshots' numbers grow in the order of commits.
+        """
+        names = sorted({arrived.snapshot.node for report in batch for arrived in report.arrived})
+        with self.store.writing() as connection:
+            ids = {name: self.store.snapshots.add_node(connection, name, self.clock()) for name in names}
+        try:
+            with self.store.writing() as connection:
+                self.store.lock_nodes(connection, ids.values())
+                fresh = self._store(batch, connection)
+                self._judge(fresh)
+                pending, self.judge.pending = self.judge.pending, Pending()
+                pending.write(self.store, connection)
+                seen = {state.id: (state, received_at) for state, _, received_at in fresh}
+                self.store.snapshots.save_seen(connection, [(key, at) for key, (_, at) in seen.items()])
+                last = self.store.snapshots.last_ids(connection, seen)
+            for key, (state, _) in seen.items():
+                state.last_id = last.get(key, state.last_id)
+            return fresh
+        except BaseException:
+            self.judge.pending = Pending()
+            self.judge.unload(s for name in names if (s := self.judge.nodes.get(name)) is not None)
+            raise
+
+    def _store(
+        self, batch: list[Report], within: Connection | None = None
+    ) -> list[tuple[NodeState, Arrived, float]]:
+        """One transaction for all (the one given, or its own); returns what was not there before."""
         rows: list[dict[str, Any]] = []
         fresh: list[tuple[NodeState, Arrived, float]] = []
         made: list[NodeState] = []
@@ -235,7 +268,7 @@ class Writer:
         names = {arrived.snapshot.node for report in batch for arrived in report.arrived}
         states = {name: state for name in names if (state := self.judge.state(name)) is not None}
         try:
-            with self.store.writing() as connection:
+            with self.store.writing() if within is None else contextlib.nullcontext(within) as connection:
                 for name in sorted(names - states.keys()):
                     node_id = self.store.snapshots.add_node(connection, name, self.clock())
                     states[name] = self.judge.add_node(node_id, name)
@@ -296,7 +329,9 @@ class Writer:
         doubtful = [
             (key, sequence)
             for _, _, state, key, sequence in entries
-            if (start := state.starts.get(key)) is None or sequence <= start.sequence
+            if (start := state.starts.get(key)) is None
+            or sequence <= start.sequence
+            or not self.store.embedded
         ]
         return self.store.snapshots.known(connection, doubtful) if doubtful else set()
 
@@ -335,13 +370,23 @@ class Writer:
     def _tick(self) -> None:
         packed_at = time.monotonic()
         while not self._stopping.wait(TICK_SECONDS):
-            if not self.all_loaded:
+            if not self.all_loaded and self.store.embedded:
                 self.all_loaded = not self.judge.load_some(0.3, time.monotonic)
-            job = Job(lambda: self.judge.tick(self.clock()))
-            self._queue.put(job)
+            if self._leads():
+                self._queue.put(Job(self._tick_now))
             if time.monotonic() - packed_at > PACK_SECONDS:
                 packed_at = time.monotonic()
                 self._pack(all_of_them=False)
+
+    def _tick_now(self) -> None:
+        if not self.store.embedded:
+            self.judge.read_decisions()
+            self.judge.see_others()
+        self.judge.tick(self.clock())
+
+    def _leads(self) -> bool:
+        """Whether this process is the one that judges silent nodes and deletes what is old."""
+        return self.store.embedded or self.store.try_to_lead()
 
     def _pack(self, all_of_them: bool) -> None:
         """Keep the windows' older past: a few at a time, so that reports are not held up."""
@@ -366,6 +411,8 @@ class Writer:
 
     def keep_now(self) -> int:
         """Delete what is older than what is kept."""
+        if not self._leads():
+            return 0
         try:
             return self.store.keep_since(self.clock() - self.keep)
         except StoreError as error:

@@ -118,7 +118,7 @@ class Client:
         *,
         timeout: float = 10.0,
         language: str | None = None,
-        compression: str = "gzip",
+        compression: str = "zstd",
     ) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -70,6 +70,8 @@ def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
         state.said.clear()
         with here.store.writing() as connection:
             here.store.episodes.save(connection, state.id, known, None)
+            here.store.episodes.touch(connection, state.id)
+            state.version += 1
             here.store.decisions.record(connection, now, who, "ack", finding_id, why)
         here.judge.tell(state, known.finding, "acknowledged", now)
 

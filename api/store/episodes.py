@@ -91,6 +91,11 @@ class Episodes:
         statement = update(nodes).where(nodes.c.id == node_id)
         connection.execute(statement.values(version=nodes.c.version + 1, **values))
 
+    def touch(self, connection: Connection, node_id: int) -> None:
+        """Say to other processes that a node's findings are not what they were."""
+        statement = update(nodes).where(nodes.c.id == node_id)
+        connection.execute(statement.values(version=nodes.c.version + 1))
+
     # ---- reading
 
     def open_of(self, node_id: int) -> dict[Key, OpenFinding]:

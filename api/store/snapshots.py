@@ -136,6 +136,12 @@ class Snapshots:
             found.update((row.start_key, row.sequence) for row in rows)
         return found
 
+    def last_ids(self, connection: Connection, ids: Iterable[int]) -> dict[int, int]:
+        """The number of the newest stored snapshot of each node."""
+        statement = select(snapshots.c.node_id, func.max(snapshots.c.id)).group_by(snapshots.c.node_id)
+        rows = connection.execute(statement.where(snapshots.c.node_id.in_(list(ids))))
+        return {row[0]: row[1] for row in rows}
+
     def newest(self, node_id: int) -> float | None:
         """When the newest snapshot of a node was taken."""
         with self._store.reading() as connection:

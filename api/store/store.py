@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from api.store import tables
 from api.store.decisions import Decisions
@@ -16,6 +17,7 @@ from api.store.episodes import Episodes
 from api.store.snapshots import Snapshots
 from api.store.tokens import Tokens
 
+NODE_LOCK, LEAD_LOCK = 0x6770, 0x67706C64  # PostgreSQL advisory locks
 BATCH_ROWS = 200
 BATCH_SECONDS = 0.05  # a batch that takes longer is halved: writers wait no longer than 100 ms
 
@@ -26,6 +28,8 @@ class Store:
     def __init__(self, url: str) -> None:
         self.url = url
         self.damaged: Path | None = None
+        self._leading: Connection | None = None
+        self._leads = False
         try:
             self.engine = open_engine(url)
         except StoreCorrupt:
@@ -65,6 +69,35 @@ class Store:
         ):
             yield connection
 
+    # ---- several processes on one server
+
+    def lock_nodes(self, connection: Connection, ids: Iterable[int]) -> None:
+        """Hold these nodes until the transaction ends; in order, so that two never wait for each other."""
+        for node_id in sorted(ids):
+            connection.execute(text("SELECT pg_advisory_xact_lock(:space, :node)"),
+                               {"space": NODE_LOCK, "node": node_id % (1 << 31)})  # fmt: skip
+
+    def try_to_lead(self) -> bool:
+        """Whether this process is the one of several that works by the clock, as long as it lives."""
+        try:
+            if self._leading is None:
+                self._leading = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+                self._leads = False
+            if not self._leads:
+                lock = text(f"SELECT pg_try_advisory_lock({LEAD_LOCK})")
+                self._leads = bool(self._leading.execute(lock).scalar())
+            else:
+                self._leading.exec_driver_sql("SELECT 1")  # the lock ends with the connection
+        except SQLAlchemyError:
+            self._drop_lead()
+        return self._leads
+
+    def _drop_lead(self) -> None:
+        if self._leading is not None:
+            self._leading.invalidate()
+            self._leading.close()
+        self._leading, self._leads = None, False
+
     def start_afresh(self) -> Path | None:
         """Set a damaged file aside and go on with an empty one; returns where the old one lies."""
         self.engine.dispose()
@@ -73,6 +106,7 @@ class Store:
         return self.damaged
 
     def close(self) -> None:
+        self._drop_lead()
         self.engine.dispose()
 
     # ---- keeping it small

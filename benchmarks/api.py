@@ -1,0 +1,377 @@
+"""What the API costs, each beside an empty Flask endpoint under the same server in the same run.
+
+    python -m benchmarks.api ingest      requests per core: report, commit and judge, against nothing at all
+    python -m benchmarks.api diagnose    /diagnose?node= warm: p95, against nothing at all
+    python -m benchmarks.api fleet       2,000 nodes at 10 s with readers: CPU, ack p99, memory
+    python -m benchmarks.api judge       judging alone, 8 GPUs
+
+`requests per core` is requests divided by the processor time of the server's process, from /proc, so that a
+busy machine does not change it. A report is one node with 8 GPUs, ten samples of each fast metric, an engine
+and ten processes, sent as the agent sends it (zstd).
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import queue
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import zstandard
+
+from gpudiag.model import Samples, Snapshot
+from gpudiag.rules.situations import GIB, Situation, vllm_processes
+from gpudiag.window import Window
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+# ---------------------------------------------------------------------------------------- reports
+
+
+def template(gpus: int = 8) -> Snapshot:
+    """A node that serves under load, as its agent reports it."""
+    situation = Situation(gpus=gpus)
+    situation.all_gpus(
+        memory_used_bytes=75 * GIB, power_watts=[520.4, 540.2, 497.9], sm_clock_megahertz=[1755.0, 1740.0],
+        utilization_percent=[88.0, 95.0, 97.0, 91.0], memory_utilization_percent=[40.0, 44.0],
+        temperature_celsius=58.0, clocks_event_reasons=0x4,
+    )  # fmt: skip
+    vllm_processes(situation)
+    for pid in range(5_000, 5_008):
+        situation.runs(
+            {pid - 5_000: 900 << 20}, pid=pid, name="python3", command="python3 worker.py --rank 1"
+        )
+    situation.serves("vllm", pid=4100, worker_pids=[4121], gpus=list(range(gpus)), requests_running=24.0,
+                     rates={"generation_tokens_total": 1500.0})  # fmt: skip
+    caught: list[bytes] = []
+
+    class Catcher(Window):
+        def add(self, snapshot: Snapshot, received_at: float | None = None) -> None:
+            caught.append(msgspec.json.encode(snapshot))
+
+    situation.window = Catcher("bench")
+    situation.reports()
+    return msgspec.json.decode(caught[0], type=Snapshot)
+
+
+class Reports:
+    """Encoded reports of many nodes; noise keeps them from compressing better than real ones."""
+
+    def __init__(self, gpus: int = 8, variants: int = 8) -> None:
+        self.bodies: list[tuple[bytes, bytes, bytes]] = []
+        chance = random.Random(1)
+        for _ in range(variants):
+            snapshot = template(gpus)
+            for gpu in snapshot.gpus:
+                assert isinstance(gpu.samples, Samples)
+                gpu.samples.power_watts = [round(chance.uniform(400, 600), 2) for _ in range(10)]
+                gpu.samples.utilization_percent = [float(chance.randint(85, 100)) for _ in range(10)]
+                gpu.samples.sm_clock_megahertz = [float(chance.randint(1600, 1900)) for _ in range(10)]
+                gpu.samples.memory_used_bytes = [75 * GIB + chance.randint(0, 1 << 30) for _ in range(10)]
+            snapshot.node, snapshot.taken_at = "@NODE@", 1234567890.125
+            assert snapshot.agent is not None
+            snapshot.agent.start_id, snapshot.agent.sequence = "@START@", 987654321
+            self.bodies.append(self._parts(msgspec.json.encode(snapshot)))
+        self._pack = zstandard.ZstdCompressor(level=3)
+
+    @staticmethod
+    def _parts(body: bytes) -> tuple[bytes, bytes, bytes]:
+        return body, b"", b""
+
+    def report(self, node: str, sequence: int, taken_at: float) -> bytes:
+        body = self.bodies[sequence % len(self.bodies)][0]
+        body = body.replace(b"@NODE@", node.encode(), 1).replace(b"@START@", f"{node}-start".encode(), 1)
+        body = body.replace(b"1234567890.125", f"{taken_at:.3f}".encode(), 1)
+        return self._pack.compress(body.replace(b"987654321", str(sequence).encode(), 1))
+
+
+# ---------------------------------------------------------------------------------------- servers
+
+
+SERVE = """
+import sys, time
+from gpudiag.settings import load
+from api.app import create_app, close
+from api.server import Server
+which, store = sys.argv[1:3]
+if which == "empty":
+    from flask import Flask
+    app = Flask("empty")
+    app.add_url_rule("/empty", "empty", lambda: "", methods=["GET", "POST"])
+    server = Server(app, port=0, at_end=lambda app: None).start()
+else:
+    server = Server(create_app(load(environ={}, given={"serve": {"store": store}})), port=0).start()
+print(server.port, flush=True)
+server.wait()
+server.stop()
+"""
+
+
+class Running:
+    """A server in a process of its own."""
+
+    def __init__(self, which: str, folder: Path) -> None:
+        self.store = f"sqlite:///{folder}/{which}.sqlite3"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVE, which, self.store], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def resident_mib(self) -> float:
+        for line in Path(f"/proc/{self.process.pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1024
+        return float("nan")
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+@contextmanager
+def servers(*names: str) -> Iterator[list[Running]]:
+    with tempfile.TemporaryDirectory() as folder:
+        running = [Running(name, Path(folder)) for name in names]
+        try:
+            yield running
+        finally:
+            for server in running:
+                server.stop()
+
+
+Ask = Callable[[http.client.HTTPConnection], tuple[int, bytes]]
+
+
+def posting(path: str, body: bytes) -> Ask:
+    headers = {"Content-Encoding": "zstd", "Content-Type": "application/json"}
+
+    def ask(connection: http.client.HTTPConnection) -> tuple[int, bytes]:
+        connection.request("POST", path, body, headers)
+        response = connection.getresponse()
+        return response.status, response.read()
+
+    return ask
+
+
+def getting(path: str) -> Ask:
+    def ask(connection: http.client.HTTPConnection) -> tuple[int, bytes]:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+
+    return ask
+
+
+def load(port: int, asks: list[Ask], connections: int) -> list[float]:
+    """Ask everything over keep-alive connections; latencies in seconds. Anything but 2xx ends the run."""
+    waiting: queue.SimpleQueue[Ask] = queue.SimpleQueue()
+    for ask in asks:
+        waiting.put(ask)
+    latencies: list[float] = []
+    wrong: list[tuple[int, bytes]] = []
+
+    def work() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        while not wrong:
+            try:
+                ask = waiting.get_nowait()
+            except queue.Empty:
+                break
+            started = time.perf_counter()
+            status, body = ask(connection)
+            latencies.append(time.perf_counter() - started)
+            if not 200 <= status < 300:
+                wrong.append((status, body))
+        connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if wrong:
+        raise SystemExit(f"the server answered {wrong[0][0]}: {wrong[0][1][:300]!r}")
+    return latencies
+
+
+def per_core(server: Running, asks: list[Ask], connections: int = 16) -> float:
+    before = server.processor_seconds()
+    load(server.port, asks, connections)
+    return len(asks) / (server.processor_seconds() - before)
+
+
+def percentile(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+# --------------------------------------------------------------------------------------- questions
+
+
+def ingest(options: argparse.Namespace) -> None:
+    reports = Reports()
+    nodes, rounds = 64, options.rounds
+    with servers("empty", "api") as (empty, api):
+        ratios = []
+        sequence = 0
+        now = time.time() - 10.0 * 40 * (rounds + 2)
+        for number in range(rounds + 1):
+            asks = []
+            for _ in range(40):
+                sequence += 1
+                now += 10.0
+                for node in range(nodes):
+                    asks.append(posting("/v1/snapshots", reports.report(f"node-{node}", sequence, now)))
+            ours = per_core(api, asks)
+            nothing = per_core(empty, [getting("/empty")] * len(asks))
+            if number:  # the first round fills the windows
+                ratios.append(ours / nothing)
+                print(f"round {number}: empty {nothing:,.0f}/s per core, ingest {ours:,.0f}/s per core: "
+                      f"{ours / nothing:.1%}")  # fmt: skip
+        print(f"ingest reaches {statistics.median(ratios):.1%} of an empty endpoint (goal: 20 %)")
+        print(f"bytes per report: {len(reports.report('node-1', 1, now)):,}")
+
+
+def diagnose(options: argparse.Namespace) -> None:
+    reports = Reports()
+    with servers("empty", "api") as (empty, api):
+        start = time.time() - 400
+        for sequence in range(40):
+            load(
+                api.port,
+                [posting("/v1/snapshots", reports.report("node-1", sequence, start + 10 * sequence))],
+                1,
+            )
+        for path in ("/diagnose?node=node-1", "/v1/nodes/node-1"):
+            ours, nothing = [], []
+            for _ in range(options.rounds):
+                ours += load(api.port, [getting(path)] * 300, 1)
+                nothing += load(empty.port, [getting("/empty")] * 300, 1)
+            a, b = percentile(ours, 0.95), percentile(nothing, 0.95)
+            print(f"{path}: p50 {statistics.median(ours) * 1e3:.2f} ms, p95 {a * 1e3:.2f} ms; empty endpoint "
+                  f"p95 {b * 1e3:.2f} ms: {a / b:.1f} times (goal: 15 ms, 5 times)")  # fmt: skip
+
+
+def fleet(options: argparse.Namespace) -> None:
+    """Open loop: every node reports every ten seconds at its own phase, over connections that stay."""
+    reports = Reports()
+    nodes, interval = options.nodes, 10.0
+    with servers("api") as (api,):
+        filled = time.time()
+        for first in range(31 if options.fill else 0):
+            at = filled - interval * (31 - first)
+            asks = [posting("/v1/snapshots", reports.report(f"node-{i}", first, at)) for i in range(nodes)]
+            load(api.port, asks, 8)
+        print(f"filled {nodes} windows in {time.time() - filled:.0f} s; {api.resident_mib():.0f} MiB PSS")
+        latencies: list[float] = []
+        late: list[float] = []
+        wrong: list[int] = []
+        reads: list[float] = []
+        ends = time.time() + options.seconds
+        senders = 16
+
+        def send(which: int) -> None:
+            mine = list(range(which, nodes, senders))
+            connections = {i: http.client.HTTPConnection("127.0.0.1", api.port) for i in mine[:64]}
+            sequence = 100
+            due = time.time() + which * interval / nodes
+            while time.time() < ends:
+                for place, i in enumerate(mine):
+                    moment = due + place * interval / len(mine)
+                    body = reports.report(f"node-{i}", sequence, moment)
+                    time.sleep(max(0.0, moment - time.time()))
+                    started = time.perf_counter()
+                    late.append(time.time() - moment)
+                    status, _ = posting("/v1/snapshots", body)(connections[mine[place % len(connections)]])
+                    latencies.append(time.perf_counter() - started)
+                    if status != 200:
+                        wrong.append(status)
+                sequence += 1
+                due += interval
+            for connection in connections.values():
+                connection.close()
+
+        def read() -> None:
+            connection = http.client.HTTPConnection("127.0.0.1", api.port)
+            paths = ("/diagnose?node=node-{}", "/v1/nodes/node-{}", "/v1/nodes?limit=50", "/v1/findings")
+            turn = 0
+            while time.time() < ends:
+                path = paths[turn % len(paths)].format(turn * 37 % nodes)
+                started = time.perf_counter()
+                getting(path)(connection)
+                reads.append(time.perf_counter() - started)
+                turn += 1
+                time.sleep(0.5)
+            connection.close()
+
+        before, started = api.processor_seconds(), time.time()
+        threads = [threading.Thread(target=send, args=(i,)) for i in range(senders)]
+        threads += [threading.Thread(target=read) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        spent = (api.processor_seconds() - before) / (time.time() - started)
+        print(f"{nodes} nodes at {interval:g} s for {time.time() - started:.0f} s: {spent:.1%} of a core, "
+              f"ack p50 {statistics.median(latencies) * 1e3:.1f} ms, p99 {percentile(latencies, 0.99) * 1e3:.1f} ms, "
+              f"max {max(latencies) * 1e3:.0f} ms, {len(wrong)} refused of {len(latencies)}")  # fmt: skip
+        print(f"readers: p95 {percentile(reads, 0.95) * 1e3:.1f} ms; generator late by p99 "
+              f"{percentile(late, 0.99) * 1e3:.1f} ms; memory {api.resident_mib():.0f} MiB PSS "
+              "(goals: 50 % of a core, 20 ms, 400 MiB)")  # fmt: skip
+
+
+def judging(options: argparse.Namespace) -> None:
+    from gpudiag.examine import default_rules, judge
+
+    body = msgspec.json.encode(template())
+    window, rules, times = Window("bench"), default_rules(), []
+    for number in range(200 * options.rounds):
+        snapshot = msgspec.json.decode(body, type=Snapshot)
+        snapshot.taken_at += 10 * number
+        window.add(snapshot)
+        started = time.process_time_ns()
+        judge(window, rules)
+        times.append((time.process_time_ns() - started) / 1e6)
+    print(
+        f"judging 8 GPUs with {len(rules.rules)} rules: median {statistics.median(times):.3f} ms "
+        "(goal: 0.25 ms)"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("ingest", "diagnose", "fleet", "judge"))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--nodes", type=int, default=2_000)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument(
+        "--fill", action=argparse.BooleanOptionalAction, default=True, help="fill windows first"
+    )
+    options = parser.parse_args()
+    {"ingest": ingest, "diagnose": diagnose, "fleet": fleet, "judge": judging}[options.what](options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""Who gets in: local people without a token, others by role, nobody by a trick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from api.access import TooOpen, check_binding
+from gpudiag.cli import main
+from gpudiag.client import ApiError, Client, Forbidden, Unauthorized
+from tests.api.conftest import Api, ReportingNode
+
+
+def token(api: Api, role: str, node: str | None = None) -> str:
+    made, _ = api.parts.store.tokens.create(role, node, "", api.clock.now)
+    api.parts.gate._read_at = -1e9
+    return made
+
+
+def test_a_local_request_needs_no_token(api: Api) -> None:
+    assert api.client.nodes()["items"] == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},  # a page whose name was pointed at 127.0.0.1
+        {"Host": "evil.example:8000"},
+        {"Host": "127.0.0.1.evil.example"},
+        {"Host": "localhost.evil.example"},
+        {"Host": ""},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:1"},
+        {"X-Forwarded-For": "10.0.0.9"},
+        {"X-Forwarded-Proto": "https"},
+        {"Forwarded": "for=10.0.0.9"},
+        {"X-Real-IP": "10.0.0.9"},
+        {"Via": "1.1 proxy"},
+    ],
+)
+def test_what_is_not_really_local_needs_one(api: Api, headers: dict[str, str]) -> None:
+    with pytest.raises(Unauthorized, match="token"):
+        api.ask("GET", "/v1/nodes", headers=headers)
+    with pytest.raises(Unauthorized):
+        api.ask("POST", "/v1/snapshots", b"{}", headers)
+
+    reader = {**headers, "Authorization": f"Bearer {token(api, 'reader')}"}
+    assert api.ask("GET", "/v1/nodes", headers=reader)["items"] == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "127.0.0.1:8000", "x.localhost:80"])
+def test_the_names_of_this_machine_are_local(api: Api, host: str) -> None:
+    assert api.ask("GET", "/v1/nodes", headers={"Host": host})["items"] == []
+
+
+def test_a_proxy_that_adds_no_header_is_not_local(api: Api) -> None:
+    import socket
+
+    with socket.create_connection(("127.0.0.1", int(api.url.rsplit(":", 1)[1]))) as proxied:
+        proxied.sendall(b"GET /v1/nodes HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
+
+        assert b" 401 " in proxied.makefile("rb").readline()
+
+
+def test_health_and_runbooks_are_public(api: Api) -> None:
+    foreign = {"Host": "gpu.example.org", "Accept": "text/markdown"}
+
+    assert api.ask("GET", "/healthz", headers=foreign)["status"] == "ok"
+    assert "# memory full" in api.ask("GET", "/runbooks/kv-pool-reserved-idle", headers=foreign)
+
+
+FOREIGN = {"Host": "gpu.example.org"}
+
+
+def ask_as(api: Api, bearer: str, method: str, path: str, body: bytes | None = None) -> int:
+    try:
+        api.ask(method, path, body, {**FOREIGN, "Authorization": f"Bearer {bearer}"})
+    except ApiError as error:
+        return int(error.problem["status"])
+    return 200
+
+
+def test_a_role_does_what_it_is_for(api: Api, node: ReportingNode) -> None:
+    body = node.unsent(seconds=10)[0]
+    tokens = {
+        "agent": token(api, "agent", "node-3"),
+        "reader": token(api, "reader"),
+        "admin": token(api, "admin"),
+    }
+    mute = b'{"node": "*", "seconds": 60, "by": "x"}'
+    doors = {
+        "report": ("POST", "/v1/snapshots", body),
+        "read": ("GET", "/v1/nodes", None),
+        "paste": ("GET", "/diagnose", None),
+        "decide": ("POST", "/v1/mutes", mute),
+        "watch": ("GET", "/metrics", None),
+    }
+
+    may = {role: [name for name, door in doors.items() if ask_as(api, bearer, *door) < 400]
+           for role, bearer in tokens.items()}  # fmt: skip
+
+    assert may == {
+        "agent": ["report"],
+        "reader": ["read", "paste", "watch"],
+        "admin": ["report", "read", "paste", "decide", "watch"],
+    }
+
+
+def test_an_agent_reports_only_its_own_node(api: Api, node: ReportingNode) -> None:
+    other = token(api, "agent", "node-4")
+    client = Client(api.url, other)
+
+    with client, pytest.raises(Forbidden, match="reports as node-4, not as node-3"):
+        client.send(node.unsent(seconds=10))
+    assert api.client.nodes()["items"] == []
+
+
+@pytest.mark.parametrize("header", ["Bearer nonsense", "Basic abc", "Bearer", "Bearer \u00e9", "bearer  "])
+def test_a_wrong_token_is_refused_even_locally(api: Api, header: str) -> None:
+    with pytest.raises(Unauthorized):
+        api.ask("GET", "/v1/nodes", headers={"Authorization": header.encode().decode("latin-1")})
+
+
+def test_a_revoked_token_opens_nothing(api: Api) -> None:
+    made, entry = api.parts.store.tokens.create("reader", None, "", api.clock.now)
+    assert ask_as(api, made, "GET", "/v1/nodes") == 200
+
+    api.parts.store.tokens.revoke(entry.id, api.clock.now)
+    api.parts.gate._read_at = -1e9
+
+    assert ask_as(api, made, "GET", "/v1/nodes") == 401
+
+
+def test_the_store_holds_no_token(api: Api) -> None:
+    made = token(api, "admin")
+
+    api.parts.store.engine.dispose()
+    content = b"".join(path.read_bytes() for path in api.parts.store.file.parent.glob("store.sqlite3*"))
+
+    assert made.encode() not in content and made.removeprefix("gpudiag_").encode() not in content
+
+
+def test_an_open_address_wants_tokens_first(api: Api) -> None:
+    for host in ("0.0.0.0", "::", "10.1.2.3", "gpu.example.org"):
+        with pytest.raises(TooOpen, match="token create"):
+            check_binding(host, api.parts.store)
+    for host in ("127.0.0.1", "::1", "localhost"):
+        check_binding(host, api.parts.store)
+
+    token(api, "reader")
+    check_binding("0.0.0.0", api.parts.store)
+
+
+def test_the_demo_is_open_to_read_and_closed_to_reports(make_api: Callable[..., Api]) -> None:
+    api = make_api(open_to_all=True, reports_token="the-demo's-own")
+    node = ReportingNode("node-3", api)
+    body = node.unsent(seconds=10)[0]
+
+    assert api.ask("GET", "/v1/nodes", headers={"Host": "anywhere.example"})["items"] == []
+    with pytest.raises(Forbidden, match="simulated"):
+        api.ask("POST", "/v1/snapshots", body)
+    api.client.token = "the-demo's-own"
+    assert api.send(body)["stored"] == 1
+
+
+def test_pages_ask_for_a_login(api: Api) -> None:
+    login = api.client._exchange("GET", "/", None, {"Host": "gpu.example.org"})
+    cookie = {"Host": "gpu.example.org", "Cookie": f"gpudiag_token={token(api, 'reader')}"}
+
+    assert login.status == 302 and "/login" in login.headers["location"]
+    assert api.client._exchange("GET", "/", None, cookie).status == 200
+    # A cookie alone decides nothing: a foreign page's form would bring it along.
+    forged = {**cookie, "Origin": "https://evil.example", "Content-Type": "application/json"}
+    assert api.client._exchange("POST", "/v1/mutes", b"{}", forged).status == 401
+
+
+def test_tokens_on_the_command_line(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    store = f"sqlite:///{tmp_path}/store.sqlite3"
+
+    assert main(["token", "--store", store, "create", "agent", "node-3", "--note", "rack 4"]) == 0
+    made = capsys.readouterr().out.strip()
+    assert main(["token", "--store", store, "list"]) == 0
+    listed = capsys.readouterr().out
+    assert made not in listed and "node-3" in listed and "rack 4" in listed
+
+    assert main(["token", "--store", store, "revoke", listed.split()[0]]) == 0
+    assert main(["token", "--store", store, "revoke", listed.split()[0]]) == 2
+    assert main(["token", "--store", store, "create", "agent"]) == 2
+    assert "bound to one node" in capsys.readouterr().err

@@ -1,0 +1,177 @@
+"""What the API says of nodes that report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gpudiag.client import Client, NotFound, Refused
+from tests.api.conftest import Api, ReportingNode
+
+
+def test_a_reserved_pool_that_idles_is_normal(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+
+    verdict = api.client.diagnosis("node-3")["verdict"]
+
+    assert (verdict["severity"], verdict["rule"]) == ("ok", "kv-pool-reserved-idle")
+    assert verdict["headline"] == "memory full, util 0%: reserved KV pool, normal"
+
+
+def test_curl_reads_the_same_in_80_columns(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+
+    text = api.ask("GET", "/diagnose?node=node-3", headers={"Accept": "*/*"})
+
+    assert text.splitlines()[0] == "memory full, util 0%: reserved KV pool, normal"
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("how", ["?node=node-3&format=json", "/node-3"])
+def test_diagnose_answers_json_when_asked(node: ReportingNode, api: Api, how: str) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+
+    said = api.ask("GET", f"/diagnose{how}", headers={"Accept": "application/json"})
+
+    assert said["verdict"]["rule"] == "kv-pool-reserved-idle"
+
+
+def test_korean_is_answered_to_those_who_read_it(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+
+    by_query = api.client.diagnosis("node-3", lang="ko")["language"]
+    by_header = api.ask("GET", "/v1/nodes/node-3", headers={"Accept-Language": "ko-KR,ko;q=0.9,en;q=0.5"})
+
+    assert (by_query, by_header["language"]) == ("ko", "ko")
+
+
+def test_the_fleet_is_listed_worst_first_and_page_by_page(api: Api) -> None:
+    for name in ("node-1", "node-2", "node-10"):
+        ReportingNode(name, api).serves_idle_vllm().passes(minutes=1)
+    broken = ReportingNode("node-9", api).serves_idle_vllm()
+    broken.passes(minutes=1).loses_its_gpu().passes(minutes=1)
+
+    names, cursor = [], None
+    while True:
+        page = api.client.nodes(limit=2, cursor=cursor)
+        names += [item["node"] for item in page["items"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+
+    assert names == ["node-9", "node-1", "node-2", "node-10"]
+    assert [item["node"] for item in api.client.nodes(severity="critical")["items"]] == ["node-9"]
+
+
+def test_an_unknown_node_names_the_nearest(node: ReportingNode, api: Api) -> None:
+    node.reports()
+
+    with pytest.raises(NotFound) as caught:
+        api.client.diagnosis("nod-3")
+
+    assert caught.value.nearest == ["node-3"]
+    assert "node-3" in str(caught.value)
+
+
+def test_one_gpu_is_answered_by_its_own_verdict(api: Api) -> None:
+    node = ReportingNode("node-6", api, gpus=2)
+    node.passes(minutes=1).loses_its_gpu().passes(minutes=1)
+
+    said = api.client.diagnosis("node-6", gpu=1)
+
+    assert [gpu["index"] for gpu in said["gpus"]] == [1]
+    assert said["verdict"]["severity"] != "critical"
+    with pytest.raises(NotFound, match="no GPU 7"):
+        api.client.diagnosis("node-6", gpu=7)
+
+
+def test_the_past_is_judged_again(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=8)
+    before = api.clock.now - 5
+    node.loses_its_gpu().passes(minutes=3)
+
+    assert api.client.diagnosis("node-3")["verdict"]["severity"] == "critical"
+    assert api.client.diagnosis("node-3", at=before)["verdict"]["rule"] == "kv-pool-reserved-idle"
+    assert api.client.diagnosis("node-3", at="4m")["verdict"]["rule"] == "kv-pool-reserved-idle"
+
+
+def test_the_past_before_the_first_report_is_not_made_up(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1)
+
+    with pytest.raises(NotFound, match="the oldest snapshot kept"):
+        api.client.diagnosis("node-3", at="2h")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["/v1/nodes/node-3?at=yesterdayish", "/v1/nodes/node-3?gpu=x", "/v1/nodes?limit=0",
+     "/v1/nodes?severity=bad", "/v1/findings?after=x", "/diagnose?format=xml",
+     "/v1/nodes/node-3/history?metrics=nix",
+     "/v1/nodes/node-3?window=long", "/v1/nodes?lang=fr"],
+)  # fmt: skip
+def test_a_question_that_cannot_be_read_says_why(node: ReportingNode, api: Api, question: str) -> None:
+    node.reports()
+
+    with pytest.raises(Refused) as caught:
+        api.ask("GET", question)
+
+    assert caught.value.problem["status"] == 400
+
+
+def test_history_has_rows_for_charts(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+
+    series = api.client.history("node-3", span="5m")["gpus"][0]["series"]
+
+    assert len(series["memory_used_bytes"]) == 30
+    assert series["utilization_percent"][-1][1] == 0.0
+
+
+def test_thresholds_of_the_settings_are_in_force(make_api: Callable[..., Api], tmp_path) -> None:  # type: ignore[no-untyped-def]
+    config = tmp_path / "gpudiag.toml"
+    config.write_text("[rules.kv-pool-reserved-idle]\nmin_quiet_share = 2.0\n")
+    api = make_api(config=str(config))
+    ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=6)
+
+    assert "kv-pool-reserved-idle" not in api.open_findings("node-3")
+
+
+def test_a_snapshot_is_diagnosed_without_being_stored(node: ReportingNode, api: Api) -> None:
+    body = node.serves_idle_vllm().unsent(seconds=10)[0]
+
+    said = api.ask("POST", "/diagnose?format=json", body)
+
+    assert said["node"] == "node-3"
+    assert api.client.nodes()["items"] == []
+
+
+def test_rules_and_runbooks_are_served(api: Api) -> None:
+    rules = {item["rule"]: item for item in api.client.rules()["items"]}
+
+    assert "min_used_share" in rules["kv-pool-reserved-idle"]["thresholds"]
+    assert api.client.runbook("kv-pool-reserved-idle").startswith("# memory full")
+    assert "<html" in api.ask("GET", "/runbooks/kv-pool-reserved-idle", headers={"Accept": "text/html"})
+    with pytest.raises(NotFound, match="kv-pool-reserved-idle"):
+        api.client.runbook("kv-pool-reserved-idl")
+
+
+def test_the_public_address_makes_links_absolute(make_api: Callable[..., Api], tmp_path) -> None:  # type: ignore[no-untyped-def]
+    config = tmp_path / "gpudiag.toml"
+    config.write_text('[serve]\npublic_url = "https://gpu.example.org"\n')
+    api = make_api(config=str(config))
+    ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=6)
+
+    finding = api.client.diagnosis("node-3")["gpus"][0]["findings"][0]
+
+    assert finding["runbook_url"] == "https://gpu.example.org/runbooks/kv-pool-reserved-idle"
+
+
+def test_nobody_answering_is_told_with_the_address() -> None:
+    from gpudiag.client import Unreachable
+
+    with (
+        Client("http://127.0.0.1:9") as client,
+        pytest.raises(Unreachable, match="nothing listens at"),
+    ):
+        client.nodes()

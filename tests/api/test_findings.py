@@ -1,0 +1,175 @@
+"""What opens, stays and ends, and what people decide about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudiag.client import NotFound, Refused
+from tests.api.conftest import Api, ReportingNode
+
+
+def feed(api: Api, rule: str) -> list[str]:
+    return [item["what"] for item in api.client.findings()["items"] if item["finding"]["rule"] == rule]
+
+
+def test_the_feed_goes_on_where_it_was_left(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+    first = api.client.findings()
+    assert first["items"]
+
+    nothing = api.client.findings(after=first["next"])
+    node.loses_its_gpu().passes(seconds=20)
+    later = api.client.findings(after=first["next"])
+
+    assert (nothing["items"], nothing["next"]) == ([], None)
+    assert "gpu-lost-bus" in [item["finding"]["rule"] for item in later["items"]]
+
+
+def test_one_episode_has_one_id(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1).loses_its_gpu().passes(minutes=2)
+
+    ids = {f["id"] for gpu in api.client.diagnosis("node-3")["gpus"] for f in gpu["findings"]
+           if f["rule"] == "gpu-lost-bus"}  # fmt: skip
+
+    assert len(ids) == 1
+    assert feed(api, "gpu-lost-bus") == ["opened"]
+    assert api.client.finding(ids.pop())["state"] == "open"
+
+
+def test_a_silent_node_is_stale_and_heals_nothing(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1).loses_its_gpu().passes(minutes=2)
+
+    api.time_passes(900)
+
+    assert "agent-stale" in api.open_findings("node-3")
+    assert "gpu-lost-bus" in api.open_findings("node-3")
+    assert feed(api, "gpu-lost-bus") == ["opened"]
+
+
+def test_silence_resolves_no_state_either(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+
+    api.time_passes(900)
+
+    assert "kv-pool-reserved-idle" not in api.open_findings("node-3")
+    assert "resolved" not in feed(api, "kv-pool-reserved-idle")
+
+
+def test_a_node_that_reports_again_is_stale_no_more(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+    api.time_passes(300)
+    node.is_silent(300)
+
+    node.passes(minutes=6)
+
+    assert "agent-stale" not in api.open_findings("node-3")
+    assert feed(api, "agent-stale") == ["opened", "resolved"]
+
+
+def test_open_findings_outlive_a_restart(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1).loses_its_gpu().passes(minutes=2)
+    before = api.client.findings()["items"]
+
+    api.restart()
+
+    assert "gpu-lost-bus" in api.open_findings("node-3")
+    node.passes(minutes=1)
+    assert [i["cursor"] for i in before] == [i["cursor"] for i in api.client.findings()["items"]]
+
+
+def test_the_window_is_built_again_after_a_restart(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=20)
+    before = api.client.diagnosis("node-3")
+
+    api.restart()
+    after = api.client.diagnosis("node-3")
+
+    assert before["verdict"] == after["verdict"]
+    assert before["gpus"] == after["gpus"]
+
+
+def test_an_acknowledged_finding_stays_open_with_who_and_why(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1).loses_its_gpu().passes(minutes=1)
+    [gpu] = api.client.diagnosis("node-3")["gpus"]
+    [finding] = [f for f in gpu["findings"] if f["rule"] == "gpu-lost-bus"]
+
+    api.client.ack(finding["id"], by="kim", why="replacing the riser")
+    node.passes(minutes=1)
+
+    told = api.client.finding(finding["id"])
+    assert told["state"] == "acknowledged"
+    assert [(d["who"], d["what"], d["why"]) for d in told["decisions"]] == [
+        ("kim", "ack", "replacing the riser")
+    ]
+    assert feed(api, "gpu-lost-bus") == ["opened", "acknowledged"]
+    api.restart()
+    assert api.client.finding(finding["id"])["state"] == "acknowledged"
+
+
+def test_a_mute_keeps_the_feed_quiet_until_it_expires(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1)
+    muted = api.client.mute("node-3", seconds=7200, by="lee", why="moving racks")
+    node.loses_its_gpu().passes(seconds=20)
+
+    [entry] = [i for i in api.client.findings()["items"] if i["finding"]["rule"] == "gpu-lost-bus"]
+
+    assert entry["quiet"] == "muted"
+    assert api.client.diagnosis("node-3")["verdict"]["severity"] == "critical"
+    assert [muted["id"]] == [m["id"] for m in api.client.mutes()["items"]]
+    api.clock.now += 7201
+    assert api.client.mutes()["items"] == []
+
+
+def test_a_mute_ends_when_told(node: ReportingNode, api: Api) -> None:
+    node.reports()
+    muted = api.client.mute("node-*", "gpu-lost-bus", seconds=60, by="lee")
+
+    api.client.unmute(muted["id"], by="lee")
+
+    assert api.client.mutes()["items"] == []
+    with pytest.raises(NotFound, match="no mute"):
+        api.client.unmute(muted["id"])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"seconds": 0}, {"seconds": "for ever"}, {"seconds": 1e9}, {}, {"seconds": True}]
+)
+def test_a_mute_always_expires(node: ReportingNode, api: Api, wrong: dict[str, object]) -> None:
+    node.reports()
+
+    with pytest.raises(Refused, match="seconds"):
+        api.client._post("/v1/mutes", {"node": "node-3", "by": "lee", **wrong})
+
+
+def test_a_mute_names_what_there_is(node: ReportingNode, api: Api) -> None:
+    node.reports()
+
+    with pytest.raises(NotFound, match="node-3"):
+        api.client.mute("node-4", seconds=60, by="lee")
+    with pytest.raises(Refused, match="no rule"):
+        api.client.mute("node-3", "nonsense", seconds=60, by="lee")
+
+
+def test_maintenance_is_said_and_ends(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1)
+
+    api.client.maintenance("node-3", seconds=3600, by="park", why="firmware")
+    assert any("maintenance" in note for note in api.client.diagnosis("node-3")["notes"])
+    api.time_passes(600)
+    assert "agent-stale" not in api.open_findings("node-3")
+
+    api.client.maintenance("node-3", seconds=0, by="park")
+    assert not any("maintenance" in note for note in api.client.diagnosis("node-3")["notes"])
+
+
+def test_a_forgotten_node_leaves_nothing(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1).loses_its_gpu().passes(minutes=1)
+
+    api.client.forget_node("node-3", by="park", why="sold")
+
+    assert api.client.nodes()["items"] == []
+    assert api.parts.store.snapshots.count() == 0
+    with pytest.raises(NotFound):
+        api.client.diagnosis("node-3")
+    node.passes(seconds=10)  # and it may come back
+    assert [item["node"] for item in api.client.nodes()["items"]] == ["node-3"]

@@ -1,0 +1,1 @@
+"""What is remembered, on SQLite and on PostgreSQL."""

@@ -1,0 +1,220 @@
+"""What is stored comes back, on both databases; what is old goes, a little at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import msgspec
+import pytest
+from sqlalchemy import create_engine, inspect
+
+from api.store import HEAD, Store
+from api.store.snapshots import pack, start_key
+from api.store.tables import metadata
+from gpudiag.changes import OpenFinding
+from gpudiag.model import AgentReading, Finding, Snapshot
+
+NOW = 1_764_400_000.0
+
+
+def add(store: Store, node: str, *times: float, received: float | None = None) -> int:
+    with store.writing() as connection:
+        node_id = store.snapshots.add_node(connection, node, NOW)
+        rows = []
+        for at in times:
+            snapshot = Snapshot(node=node, taken_at=at, agent=AgentReading(start_id="s", sequence=int(at)))
+            rows.append(
+                {"node_id": node_id, "taken_at": at, "received_at": received or at,
+                 "start_key": start_key(node, "s"), "sequence": int(at), "body": pack(msgspec.json.encode(snapshot))}
+            )  # fmt: skip
+        store.snapshots.add(connection, rows)
+    return node_id
+
+
+def finding(rule: str = "gpu-lost-bus", finding_id: str = "f-1") -> OpenFinding:
+    found = Finding(
+        rule=rule, severity="critical", confidence="proven", gpu=0, gpu_uuid="GPU-1", since=NOW, id=finding_id
+    )
+    return OpenFinding(finding=found, opened_at=NOW, last_seen_at=NOW)
+
+
+def test_snapshots_come_back_in_order(store: Store) -> None:
+    node = add(store, "node-1", NOW + 20, NOW + 10, NOW + 30)
+    add(store, "node-2", NOW + 15)
+
+    found = [row.snapshot().taken_at for row in store.snapshots.between(node, NOW + 10, NOW + 30)]
+
+    assert found == [NOW + 20, NOW + 30]
+    assert store.snapshots.newest(node) == NOW + 30
+    assert store.snapshots.newest_before(node, NOW + 25) == NOW + 20
+
+
+def test_a_snapshot_is_stored_once_whatever_happens(store: Store) -> None:
+    from api.store import StoreError
+
+    add(store, "node-1", NOW)
+
+    with pytest.raises(StoreError):
+        add(store, "node-1", NOW)
+    assert store.snapshots.count() == 1
+
+
+def test_open_findings_come_back_with_their_state(store: Store) -> None:
+    node = add(store, "node-1", NOW)
+    episode = finding()
+    with store.writing() as connection:
+        store.episodes.save(connection, node, episode, None)
+    episode.finding.state = "acknowledged"
+    with store.writing() as connection:
+        store.episodes.save(connection, node, episode, None)
+
+    [(key, known)] = store.episodes.open_of(node).items()
+
+    assert key == ("gpu-lost-bus", "GPU-1", "")
+    assert known.finding.state == "acknowledged"
+
+
+def test_what_was_open_then_is_known_later(store: Store) -> None:
+    node = add(store, "node-1", NOW)
+    with store.writing() as connection:
+        store.episodes.save(connection, node, finding(), NOW + 100)
+
+    assert store.episodes.open_of(node) == {}
+    assert [e.finding.id for e in store.episodes.open_at(node, NOW + 50)] == ["f-1"]
+    assert store.episodes.open_at(node, NOW + 150) == []
+    assert store.episodes.open_at(node, NOW - 1) == []
+
+
+def test_an_undone_transaction_leaves_nothing(store: Store) -> None:
+    with pytest.raises(RuntimeError), store.writing() as connection:
+        store.snapshots.add_node(connection, "node-1", NOW)
+        raise RuntimeError
+
+    assert store.snapshots.nodes() == []
+
+
+def test_old_rows_go_and_new_ones_stay(store: Store) -> None:
+    node = add(store, "node-1", *(NOW + i for i in range(1_000)))
+    with store.writing() as connection:
+        store.episodes.save(connection, node, finding(), NOW + 10)
+        store.episodes.save(connection, node, finding(finding_id="f-2"), None)
+
+    gone = store.keep_since(NOW + 600, pause=0)
+
+    assert gone == 600
+    assert store.snapshots.oldest(node) == NOW + 600
+    assert store.episodes.get("f-1") is None
+    assert store.episodes.get("f-2") is not None
+    assert store.keep_since(NOW + 600, pause=0) == 0
+
+
+def test_late_reports_do_not_hide_old_ones(store: Store) -> None:
+    """A spool that is sent later was received later, whenever it was taken."""
+    add(store, "node-1", NOW + 500)
+    add(store, "node-2", NOW + 10, received=NOW + 900)
+
+    assert store.keep_since(NOW + 600, pause=0) == 1
+    assert store.snapshots.count() == 1
+
+
+def test_deleting_never_holds_the_writers_up(store: Store) -> None:
+    body = pack(b"x" * 10 + bytes(range(256)) * 14)
+    with store.writing() as connection:
+        node = store.snapshots.add_node(connection, "node-1", NOW)
+        for first in range(0, 30_000, 5_000):
+            store.snapshots.add(connection, [
+                {"node_id": node, "taken_at": NOW + i, "received_at": NOW + i, "start_key": 1, "sequence": i,
+                 "body": body}
+                for i in range(first, first + 5_000)
+            ])  # fmt: skip
+    waits: list[float] = []
+    ended = threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            started = time.perf_counter()
+            with store.writing() as connection:
+                store.snapshots.save_seen(connection, [(node, time.time())])
+            waits.append(time.perf_counter() - started)
+            time.sleep(0.005)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert store.keep_since(NOW + 29_000, pause=0.01) == 29_000
+    finally:
+        ended.set()
+        writer.join()
+
+    waits.sort()
+    assert len(waits) > 20
+    assert waits[int(len(waits) * 0.95)] < 0.1
+
+
+def test_space_is_given_back(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    store = Store(f"sqlite:///{tmp_path}/store.sqlite3")
+    import os
+
+    with store.writing() as connection:
+        node = store.snapshots.add_node(connection, "node-1", NOW)
+        store.snapshots.add(connection, [
+            {"node_id": node, "taken_at": NOW + i, "received_at": NOW + i, "start_key": 1, "sequence": i,
+             "body": os.urandom(4_000)} for i in range(4_000)
+        ])  # fmt: skip
+    assert store.file is not None
+    with store.writing() as connection:
+        pass
+    store.keep_since(NOW + 4_000, pause=0)
+    with store.reading() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    assert store.file.stat().st_size < 8 << 20
+    store.close()
+
+
+def test_tokens_are_found_by_digest_only(store: Store) -> None:
+    made, entry = store.tokens.create("agent", "node-1", "rack 4", NOW)
+
+    [(digest, known)] = store.tokens.valid().items()
+
+    assert entry == known
+    assert made.encode() != digest and len(digest) == 32
+    assert store.tokens.revoke(entry.id, NOW) and not store.tokens.revoke(entry.id, NOW)
+    assert store.tokens.valid() == {}
+
+
+def test_the_migrations_make_what_the_code_expects(store: Store) -> None:
+    made, wanted = inspect(store.engine), create_engine("sqlite://")
+    metadata.create_all(wanted)
+    expected = inspect(wanted)
+    for table in metadata.tables:
+        assert [c["name"] for c in expected.get_columns(table)] == [
+            c["name"] for c in made.get_columns(table)
+        ]
+        assert {i["name"] for i in expected.get_indexes(table)} <= {
+            i["name"] for i in made.get_indexes(table)
+        }
+    wanted.dispose()
+
+
+def test_a_store_of_a_newer_version_is_left_alone(store: Store) -> None:
+    from api.store import StoreError
+
+    with store.writing() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+
+    with pytest.raises(StoreError, match="newer gpudiag"):
+        Store(store.engine.url.render_as_string(hide_password=False))
+    assert HEAD == "0001"
+
+
+def test_the_file_is_laid_out_for_blobs(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    store = Store(f"sqlite:///{tmp_path}/new/folder/store.sqlite3")
+
+    with store.reading() as connection:
+        kept = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+                for name in ("page_size", "auto_vacuum", "journal_mode", "synchronous")}  # fmt: skip
+    store.close()
+
+    assert kept == {"page_size": 16_384, "auto_vacuum": 2, "journal_mode": "wal", "synchronous": 2}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from gpudiag.examine import Ruleset
+from gpudiag.examine import STALE, Ruleset
 from gpudiag.model import Checkup, Finding, FindingState, Struct
 from gpudiag.window import Window
 
@@ -71,8 +71,13 @@ def reconcile(
         )
     unjudged = {(entry.rule, entry.gpu) for entry in checkup.unjudged}
     explained = {rule for finding in checkup.findings for rule in finding.explains}
+    silent = any(finding.rule == STALE for finding in checkup.findings)
     for key, known in open_findings.items():
         if key in changes.open:
+            continue
+        if silent:  # nothing was looked at, so nothing was judged clear
+            known.clear_since = None
+            changes.open[key] = known
             continue
         verdict = _ending(known, rules, unjudged, explained, now, boot, window)
         if verdict is None:

@@ -59,6 +59,7 @@ LABELS = {  # evidence
 
 MISSING = {  # what was not measured, by metric or source
     "samples": "enough samples",
+    "plausible_values": "plausible values of the driver",
     "utilization_percent": "GPU utilization",
     "memory_used_bytes": "memory used",
     "memory_total_bytes": "memory total",

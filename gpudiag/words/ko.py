@@ -53,6 +53,7 @@ LABELS = {
 
 MISSING = {
     "samples": "충분한 샘플",
+    "plausible_values": "드라이버의 올바른 값",
     "utilization_percent": "GPU 사용률",
     "memory_used_bytes": "사용 중인 메모리",
     "memory_total_bytes": "전체 메모리",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from typing import Any
 
 from bot.answer import Action, Answer, Bar, By, Choice, Confirm, Evidence, Figure, Step, Table
@@ -24,10 +25,10 @@ EMOJI = {
     "critical": ":red_circle:",
     "unknown": ":grey_question:",
 }
-BAR_GLYPHS = {"weights": "█", "kv_pool": "▓", "overhead": "▒", "other": "▚", "free": "░", "over": "!"}
+BAR_GLYPHS = {"weights": "█", "kv_pool": "▓", "overhead": "▒", "other": "▚", "free": "░"}
 BAR_WIDTH = 28  # a preformatted line wraps on a phone beyond about 30 characters
 SECTION, FIELD, HEADER, BUTTON, VALUE, FALLBACK = 2900, 1900, 150, 75, 2000, 3000
-MOST_ROWS, MOST_OPTIONS, MOST_BUTTONS = 99, 100, 24
+MOST_ROWS, MOST_OPTIONS, MOST_BUTTONS, MOST_TOGETHER = 99, 100, 24, 10_000
 CELL = 120
 MENTION_WORDS = re.compile(r"@(?=(?:channel|here|everyone|all)\b)", re.I)
 # Slack reads * _ ~ as formatting only where a word begins or ends; a word joiner there keeps them.
@@ -36,30 +37,74 @@ USER = re.compile(r"[UW][A-Z0-9]{1,30}\Z")
 
 
 def message(answer: Answer) -> Json:
-    """The whole answer as one message: at most about 30 blocks and 6,000 characters."""
+    """The whole answer as one message. Where it would be too long, everything in it is cut alike."""
+    for share in (1.0, 0.5, 0.2, 0.08):
+        blocks = lay_out(answer, Room(share))
+        if length(blocks) <= MOST_TOGETHER:
+            break
+    return {"text": fallback(answer), "blocks": blocks}
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much may stand in each place, in characters; `share` of what Slack would take."""
+
+    share: float
+
+    @property
+    def section(self) -> int:
+        return int(SECTION * self.share)
+
+    @property
+    def field(self) -> int:
+        return int(FIELD * self.share)
+
+    @property
+    def line(self) -> int:
+        return max(60, int(400 * self.share))
+
+    @property
+    def cell(self) -> int:
+        return max(30, int(CELL * self.share))
+
+    @property
+    def rows(self) -> int:
+        return max(10, int(MOST_ROWS * self.share))
+
+
+def lay_out(answer: Answer, room: Room) -> list[Json]:
     blocks: list[Json] = [header(answer.headline)]
     if line := state_line(answer):
-        blocks.append(context(line))
+        blocks.append(context(cut(line, room.field)))
     if answer.bar:
         blocks.append(section(bar_text(answer.bar, answer.lang)))
-    blocks += [section(cut(sentence(text), SECTION)) for text in answer.paragraphs_together()]
+    blocks += [section(cut(sentence(text), room.section)) for text in answer.paragraphs_together()]
     if answer.figures:
-        blocks.append(fields(answer.figures, answer.lang))
-    if answer.evidence:
-        blocks.append(section(titled("evidence", evidence_lines(answer.evidence, answer.lang), answer.lang)))
-    if answer.also:
-        blocks.append(section(titled("also", [f"• {prose(text)}" for text in answer.also], answer.lang)))
-    if answer.steps:
-        blocks.append(section(titled("next", step_lines(answer.steps), answer.lang)))
+        blocks.append(fields(answer.figures, answer.lang, room))
+    lists = (
+        ("evidence", evidence_lines(answer.evidence, answer.lang, room)),
+        ("also", [f"• {cut(prose(text), room.line)}" for text in answer.also]),
+        ("next", step_lines(answer.steps, room)),
+    )
+    blocks += [section(titled(key, lines, answer.lang, room)) for key, lines in lists if lines]
     if answer.preformatted:
         blocks.append(section(preformatted(answer.preformatted)))
     if answer.table:
-        blocks.append(table(answer.table))
-    if answer.actions or answer.choice:
-        blocks.append(actions(answer.actions, answer.choice, answer.key))
+        blocks.append(table(answer.table, room))
+    pressed = actions(answer.actions, answer.choice, answer.key)
+    if pressed["elements"]:
+        blocks.append(pressed)
     if answer.notes:
-        blocks.append(context(cut("\n".join(prose(note) for note in answer.notes), FIELD)))
-    return {"text": fallback(answer), "blocks": blocks}
+        blocks.append(context(cut("\n".join(prose(note) for note in answer.notes), room.field)))
+    return blocks
+
+
+def length(node: Any) -> int:
+    """Characters of all texts, as Slack adds them up for msg_blocks_too_long."""
+    if isinstance(node, dict):
+        own = len(node["text"]) if isinstance(node.get("text"), str) else 0
+        return own + sum(length(value) for value in node.values() if not isinstance(value, str))
+    return sum(length(item) for item in node) if isinstance(node, list) else 0
 
 
 def home(answer: Answer) -> Json:
@@ -150,14 +195,14 @@ def state_line(answer: Answer) -> str:
     return cut("  ·  ".join(facts), FIELD)
 
 
-def titled(key: str, lines: list[str], lang: str) -> str:
-    return cut("\n".join([f"*{say(lang, key)}*", *lines]), SECTION)
+def titled(key: str, lines: list[str], lang: str, room: Room) -> str:
+    return cut("\n".join([f"*{say(lang, key)}*", *lines]), room.section)
 
 
-def evidence_lines(evidence: tuple[Evidence, ...], lang: str) -> list[str]:
+def evidence_lines(evidence: tuple[Evidence, ...], lang: str, room: Room) -> list[str]:
     """Each line carries its kind as a word; the sign before it only helps the eye."""
     return [
-        f"{GLYPHS.get(item.kind, '•')} {cut(prose(item.text), 400)}{kind(item.kind, lang)}"
+        f"{GLYPHS.get(item.kind, '•')} {cut(prose(item.text), room.line)}{kind(item.kind, lang)}"
         for item in evidence
     ]
 
@@ -165,15 +210,15 @@ def evidence_lines(evidence: tuple[Evidence, ...], lang: str) -> list[str]:
 def kind(name: str, lang: str) -> str:
     if not name:
         return ""
-    return f" _({say(lang, name) if name in SENTENCES else escape(plain(name))})_"
+    return f" _({say(lang, name) if name in SENTENCES else escape(plain(name))[:30]})_"
 
 
-def step_lines(steps: tuple[Step, ...]) -> list[str]:
+def step_lines(steps: tuple[Step, ...], room: Room) -> list[str]:
     lines = []
     for number, step in enumerate(steps, 1):
         command = code_span(plain(step.command).replace("`", "ˋ"))
         told = f" {command}" if step.command and step.command not in step.text else ""
-        lines.append(f"{number}. {cut(prose(step.text), 600)}{cut(told, 400)}")
+        lines.append(f"{number}. {cut(prose(step.text), room.line * 3 // 2)}{cut(told, room.line)}")
     return lines
 
 
@@ -192,29 +237,32 @@ def bar_text(bar: Bar, lang: str) -> str:
 
 
 def bar_line(bar: Bar) -> str:
+    """The parts in proportion. What does not fit stands beyond the card's edge, drawn as `|`."""
     used = sum(part.bytes for part in bar.slices)
-    whole = bar.total_bytes or used or 1
-    line, so_far, drawn = "", 0.0, 0
+    whole = max(used, bar.total_bytes or 0) or 1
+    line, so_far = "", 0.0
     for part in bar.slices:
         so_far += part.bytes
-        until = round(so_far / whole * BAR_WIDTH)
-        line += BAR_GLYPHS[part.role] * max(0, min(until, BAR_WIDTH * 2) - drawn)
-        drawn = max(drawn, min(until, BAR_WIDTH * 2))
-    return f"{line[:BAR_WIDTH]}|{line[BAR_WIDTH:][:8]}>" if bar.over_bytes and len(line) > BAR_WIDTH else line
+        line += BAR_GLYPHS[part.role] * (round(so_far / whole * BAR_WIDTH) - len(line))
+    if not bar.over_bytes or not bar.total_bytes:
+        return line
+    edge = round(bar.total_bytes / whole * BAR_WIDTH)
+    return f"{line[:edge]}|{line[edge:]}"
 
 
 def legend(bar: Bar, lang: str) -> list[str]:
-    width = max(columns(part.label) for part in bar.slices)
+    width = max(min(16, columns(part.label)) for part in bar.slices)
     lines = []
     for part in bar.slices:
-        pad = " " * (width - columns(part.label))
-        lines.append(f"{BAR_GLYPHS[part.role]} {part.label}{pad} {size(part.bytes):>10}")
+        label = plain(part.label)[:16]
+        pad = " " * (width - columns(label))
+        lines.append(f"{BAR_GLYPHS[part.role]} {label}{pad} {size(part.bytes):>10}")
         if part.filled is not None:
             lines.append(f"  {say(lang, 'p.filled', percent=percent(part.filled * 100))}")
     if bar.total_bytes:
         lines.append(f"= {size(bar.total_bytes)}")
     if bar.over_bytes:
-        lines.append(f"! {say(lang, 'over', size=size(bar.over_bytes))}")
+        lines.append(f"| {say(lang, 'over', size=size(bar.over_bytes))}")
     return lines
 
 
@@ -252,27 +300,30 @@ def plain_text(text: str, most: int) -> Json:
     }
 
 
-def fields(figures: tuple[Figure, ...], lang: str) -> Json:
-    told = [cut(f"*{prose(one.label)}*\n{prose(one.value)}{kind(one.kind, lang)}", FIELD) for one in figures]
+def fields(figures: tuple[Figure, ...], lang: str, room: Room) -> Json:
+    told = [
+        cut(f"*{cut(prose(one.label), room.line)}*\n{prose(one.value)}{kind(one.kind, lang)}", room.field)
+        for one in figures
+    ]
     return {"type": "section", "fields": [mrkdwn(text) for text in told[:10]]}
 
 
-def table(rows: Table) -> Json:
+def table(rows: Table, room: Room) -> Json:
     settings = [
         {"align": "right"} if index in rows.numeric else {"is_wrapped": True}
         for index in range(len(rows.columns))
     ]
-    body = [list(rows.columns), *(list(row) for row in rows.rows[:MOST_ROWS])]
+    body = [list(rows.columns), *(list(row) for row in rows.rows[: room.rows])]
     return {
         "type": "table",
-        "rows": [[{"type": "raw_text", "text": cell(text)} for text in row[:20]] for row in body],
+        "rows": [[{"type": "raw_text", "text": cell(text, room.cell)} for text in row[:20]] for row in body],
         "column_settings": settings[:20],
     }
 
 
-def cell(text: str) -> str:
+def cell(text: str, most: int) -> str:
     text = plain(text).replace("`", "")
-    return (text if len(text) <= CELL else text[: CELL - 1] + "…") or "-"
+    return (text if len(text) <= most else text[: most - 1] + "…") or "-"
 
 
 def actions(pressed: tuple[Action, ...], choice: Choice | None, key: str = "") -> Json:

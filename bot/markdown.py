@@ -153,13 +153,13 @@ def markdown(answer: Answer) -> str:
     if answer.paragraphs:
         lines.append("")
     lines += [
-        f"- **{inline(one.label)}**: {inline(one.value)}{kind(one.kind, answer.lang)}"
+        f"- **{inline(one.label)}**: {inline(one.value)}{inline(kind(one.kind, answer.lang))}"
         for one in answer.figures
     ]
     lines += titled(
         answer,
         "evidence",
-        [f"- {inline(item.text)}{kind(item.kind, answer.lang)}" for item in answer.evidence],
+        [f"- {inline(item.text)}{inline(kind(item.kind, answer.lang))}" for item in answer.evidence],
     )
     lines += titled(answer, "also", [f"- {inline(text)}" for text in answer.also])
     lines += titled(answer, "next", [marked_step(number, one) for number, one in enumerate(answer.steps, 1)])
@@ -198,9 +198,9 @@ def marked_step(number: int, one: Step) -> str:
 
 
 def marked_table(table: Table) -> list[str]:
-    head = [inline(text) for text in table.columns]
+    head = [inline(bare(text)) for text in table.columns]
     rule = ["---:" if at in table.numeric else "---" for at in range(len(head))]
-    body = [[inline(text) for text in row] for row in table.rows]
+    body = [[inline(bare(text)) for text in row] for row in table.rows]
     return [f"| {' | '.join(row)} |" for row in (head, rule, *body)]
 
 

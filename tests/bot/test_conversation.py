@@ -19,23 +19,23 @@ def header(message) -> str:
 def test_a_command_is_answered_in_its_acknowledgement(anyone: Person, slack: SlackDouble):
     reply = anyone.types("why node-3")
 
-    assert (200, POOL) == (reply.status, header(reply.message))
+    assert (reply.status, header(reply.message)) == (200, POOL)
     assert reply.message.only_for == anyone.user
-    assert 0 == slack.calls["response_url"]
+    assert slack.calls["response_url"] == 0
 
 
 def test_the_fleet_stands_worst_first(anyone: Person):
     answer = anyone.asks("")
 
-    assert "5 nodes, 28 GPUs: 1 must be acted on now, 2 need a look" == header(answer)
+    assert header(answer) == "5 nodes, 28 GPUs: 1 must be acted on now, 2 need a look"
     table = next(block for block in answer.blocks if block["type"] == "table")
-    assert ["node-7", "node-2", "node-8", "node-3", "node-1"] == [row[0]["text"] for row in table["rows"][1:]]
+    assert [row[0]["text"] for row in table["rows"][1:]] == ["node-7", "node-2", "node-8", "node-3", "node-1"]
 
 
 def test_here_answers_the_whole_channel(person: Person, slack: SlackDouble):
     person.types("why node-3 here")
 
-    assert [POOL] == [header(message) for message in slack.posts("C0001")]
+    assert [header(message) for message in slack.posts("C0001")] == [POOL]
 
 
 def test_a_slow_api_is_acknowledged_at_once_and_answered_later(
@@ -53,7 +53,7 @@ def test_a_slow_api_is_acknowledged_at_once_and_answered_later(
         api.hold.set()
         slack.wait(lambda: reply.message.edits)
 
-    assert ("Asking…", POOL) == (asking, header(reply.message))
+    assert (asking, header(reply.message)) == ("Asking…", POOL)
     assert reply.seconds < 0.5
 
 
@@ -67,7 +67,7 @@ def test_a_mention_is_answered_in_its_thread_to_the_asker_alone(anyone: Person, 
 def test_a_mention_with_here_is_answered_for_everybody(person: Person, slack: SlackDouble):
     person.mentions("why node-3 here", thread_ts="1700000000.000001")
 
-    assert [None] == [m.only_for for m in slack.wait(lambda: slack.messages)]
+    assert [m.only_for for m in slack.wait(lambda: slack.messages)] == [None]
 
 
 def test_a_direct_message_is_answered(anyone: Person, slack: SlackDouble):
@@ -83,7 +83,7 @@ def test_the_bots_own_messages_are_not_answered(person: Person, slack: SlackDoub
     person.opens_home()
     slack.wait(lambda: slack.homes)
 
-    assert [] == slack.messages
+    assert slack.messages == []
 
 
 def test_an_event_delivered_three_times_is_answered_once(anyone: Person, slack: SlackDouble):
@@ -93,7 +93,7 @@ def test_an_event_delivered_three_times_is_answered_once(anyone: Person, slack: 
     anyone.opens_home()
     slack.wait(lambda: slack.homes)
 
-    assert 1 == len(slack.messages)
+    assert len(slack.messages) == 1
 
 
 def test_refresh_takes_the_place_of_the_old_answer(anyone: Person, slack: SlackDouble, api: RecordedApi):
@@ -103,7 +103,7 @@ def test_refresh_takes_the_place_of_the_old_answer(anyone: Person, slack: SlackD
     slack.wait(lambda: answer.edits)
 
     assert "data 9 s old" in answer.words
-    assert 1 == len(slack.messages)
+    assert len(slack.messages) == 1
 
 
 def test_post_to_channel_shows_it_to_everybody(anyone: Person, slack: SlackDouble):
@@ -111,7 +111,7 @@ def test_post_to_channel_shows_it_to_everybody(anyone: Person, slack: SlackDoubl
     anyone.presses(answer, "Post to channel")
     shared = slack.wait(lambda: slack.posts("C0001"))
 
-    assert [POOL] == [header(message) for message in shared]
+    assert [header(message) for message in shared] == [POOL]
     assert answer.only_for == anyone.user
 
 
@@ -120,8 +120,8 @@ def test_the_runbook_button_is_an_absolute_link_and_its_press_is_acknowledged(
 ):
     answer = person.asks("why node-3")
 
-    assert "https://gpudiag.example.com/runbooks/kv-pool-reserved-idle" == answer.action("Runbook")["url"]
-    assert 200 == person.presses(answer, "Runbook").status
+    assert answer.action("Runbook")["url"] == "https://gpudiag.example.com/runbooks/kv-pool-reserved-idle"
+    assert person.presses(answer, "Runbook").status == 200
 
 
 def test_the_menu_of_the_fleet_asks_why(person: Person, slack: SlackDouble):
@@ -138,7 +138,7 @@ def test_the_calculator_has_the_bar_and_the_next_questions(person: Person, slack
     slack.wait(lambda: answer.edits)
 
     assert "llama-3-8b × 16384 tokens × 32 requests" in header(answer)
-    assert ["fp8 KV", "Double context", "Compare with node-3", "Post to channel"] == answer.labels
+    assert answer.labels == ["fp8 KV", "Double context", "Compare with node-3", "Post to channel"]
     assert "▓ KV cache" in answer.words
 
 
@@ -147,7 +147,7 @@ def test_a_typo_gets_the_nearest_command_with_its_arguments(anyone: Person, slac
     anyone.presses(answer, "Run it")
     slack.wait(lambda: answer.edits)
 
-    assert POOL == header(answer)
+    assert header(answer) == POOL
 
 
 def test_an_unknown_node_gets_the_nearest_names_as_buttons(person: Person, slack: SlackDouble):
@@ -155,7 +155,7 @@ def test_an_unknown_node_gets_the_nearest_names_as_buttons(person: Person, slack
     person.presses(answer, "node-3")
     slack.wait(lambda: answer.edits)
 
-    assert POOL == header(answer)
+    assert header(answer) == POOL
 
 
 def test_the_home_tab_shows_the_fleet_when_opened_and_refreshes_there(anyone: Person, slack: SlackDouble):
@@ -165,25 +165,25 @@ def test_the_home_tab_shows_the_fleet_when_opened_and_refreshes_there(anyone: Pe
     slack.wait(lambda: slack.calls["views.publish"] == 2)
 
     assert "5 nodes" in slack.homes[anyone.user]["blocks"][0]["text"]["text"]
-    assert [] == slack.messages
+    assert slack.messages == []
 
 
 def test_the_timeline_picture_goes_into_the_thread(person: Person, slack: SlackDouble):
     person.mentions("chart node-3", thread_ts="1700000000.000001")
     file = slack.wait(lambda: slack.files)[0]
 
-    assert ("C0001", "1700000000.000001", b"\x89PNG") == (
+    assert (
         file["channel"],
         file["thread_ts"],
         file["data"][:4],
-    )
+    ) == ("C0001", "1700000000.000001", b"\x89PNG")
 
 
 def test_pasted_output_is_read_from_a_message(anyone: Person, slack: SlackDouble, api: RecordedApi):
     anyone.uses_shortcut("look:\n```\n| 0  H100 &lt;x&gt; |\n```")
     answer = slack.wait(lambda: slack.messages)[0]
 
-    assert ("paste", {"text": "| 0  H100 <x> |"}) == api.decided[0]
+    assert api.decided[0] == ("paste", {"text": "| 0  H100 <x> |"})
     assert anyone.user == answer.only_for
 
 
@@ -192,7 +192,7 @@ def test_pasted_output_is_read_from_an_attached_file(person: Person, slack: Slac
     person.uses_shortcut("", [{"url_private": f"{slack.origin}/files/F1", "mimetype": "text/plain"}])
     slack.wait(lambda: slack.messages)
 
-    assert ("paste", {"text": "| NVIDIA-SMI 580.65 |"}) == api.decided[0]
+    assert api.decided[0] == ("paste", {"text": "| NVIDIA-SMI 580.65 |"})
 
 
 def test_explain_opens_a_form_whose_text_is_answered(anyone: Person, slack: SlackDouble, api: RecordedApi):
@@ -201,7 +201,7 @@ def test_explain_opens_a_form_whose_text_is_answered(anyone: Person, slack: Slac
     anyone.submits(view, "| NVIDIA-SMI 580.65 |")
     answer = slack.wait(lambda: slack.messages)[0]
 
-    assert ("paste", {"text": "| NVIDIA-SMI 580.65 |"}) == api.decided[0]
+    assert api.decided[0] == ("paste", {"text": "| NVIDIA-SMI 580.65 |"})
     assert anyone.user == answer.only_for
 
 
@@ -209,7 +209,7 @@ def test_an_empty_form_is_not_taken(person: Person, slack: SlackDouble):
     person.types("explain")
     view = slack.wait(lambda: slack.views)[0]
 
-    assert "errors" == person.submits(view).body["response_action"]
+    assert person.submits(view).body["response_action"] == "errors"
 
 
 def test_a_persons_own_slack_language_is_used_from_the_second_answer_on(person: Person, slack: SlackDouble):
@@ -219,7 +219,7 @@ def test_a_persons_own_slack_language_is_used_from_the_second_answer_on(person: 
     answers = slack.wait(lambda: "정상" in person.asks("why node-3").words)
 
     assert answers
-    assert 1 == slack.calls["users.info"]
+    assert slack.calls["users.info"] == 1
 
 
 def test_a_channels_language_holds_for_everybody_and_lang_overrides_it(person: Person, slack: SlackDouble):
@@ -240,5 +240,5 @@ def test_stale_data_is_no_confident_verdict(person: Person, api: RecordedApi):
     api.age_seconds = 240.0
     answer = person.asks("why node-3")
 
-    assert "node-3: no fresh data for 4 min, so the state now is not known" == header(answer)
+    assert header(answer) == "node-3: no fresh data for 4 min, so the state now is not known"
     assert "Not enough data" in answer.words

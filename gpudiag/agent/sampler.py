@@ -128,19 +128,23 @@ class Sampler:
 
     def _complete(self, found: Harvest, worker: _Worker) -> None:
         """Adds what stands above the single GPU: silence, release, names remembered."""
-        for reading in found.gpus:
-            if reading.error is None:
-                self._identities[reading.index] = _only_identity(reading, None)
-        known = {reading.index for reading in found.gpus}
-        for index in [index for index in self._identities if index not in known]:
-            del self._identities[index]
         nvml = found.nvml
+        nvml.released = True if self.released else None
+        if nvml.released and not found.gpus:
+            # They are still there, only not looked at: none is gone, and nothing is known of any.
+            for identity in self._identities.values():
+                found.gpus.append(_only_identity(identity, None))
+                found.gaps.append(Gap(subject=f"gpu:{identity.index}", metric="*", reason="not_enabled"))
+        elif nvml.error is None:
+            before, self._identities = self._identities, {}
+            for reading in found.gpus:
+                identity = reading if reading.error is None else before.get(reading.index, reading)
+                self._identities[reading.index] = _only_identity(identity, None)
         stuck = [w for w in (worker, *self._abandoned) if w.alive and w.silent_seconds() >= SILENT_SECONDS]
         if stuck:
             longest = max(stuck, key=lambda w: w.silent_seconds())
             nvml.silent_seconds = round(longest.silent_seconds(), 1)
             nvml.silent_call = longest.call
-        nvml.released = True if self.released else None
         nvml.first_call_seconds = self.first_call_seconds
         nvml.version = worker.library.nvml_version
         found.driver_version = worker.library.driver_version

@@ -145,6 +145,8 @@ def test_released_gpus_are_not_touched_and_taken_up_again(nvml: Nvml) -> None:
         touched = nvml.calls() - calls
 
         assert (touched, watching.sampler.holds_driver, found.nvml.released) == (0, False, True)
+        assert [(gpu.uuid, gpu.power_watts) for gpu in found.gpus] == [(gpu.uuid, None) for gpu in nvml.gpus]
+        assert ("gpu:0", "*", "not_enabled") in [(g.subject, g.metric, g.reason) for g in found.gaps]
 
         again = watching.passes(20).harvest()
 

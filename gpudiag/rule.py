@@ -233,6 +233,10 @@ GATES: dict[str, Callable[[GpuWindow], bool]] = {
     ),
     "linked": _linked,
     "adjusted": _adjusted,
+    "guest": lambda gpu: (
+        gpu.reading.virtualization == "vgpu"
+        or (gpu.reading.virtualization is None and "-" in (gpu.reading.name or ""))
+    ),
     "mig": lambda gpu: bool(gpu.reading.mig_mode or gpu.reading.mig_devices),
     "pasted": lambda gpu: gpu.node.pasted,
 }

@@ -66,8 +66,8 @@ def read_gpu(asked: str | float | None) -> tuple[str | None, int | None, str | N
 
 
 def rotary_table(model: Model) -> int:
-    """Cosines and sines for every position, 2 bytes each: 0.03 GiB for 131,072 positions of 128."""
-    positions = min(model.shape.max_positions or 0, 2**20)
+    """Cosines and sines for every position: 0.03 GiB for 131,072 of them, 2.5 GiB for Llama 4 Scout."""
+    positions = model.shape.max_positions or 0
     width = 0
     for part in model.shape.parts():
         width = max(width, getattr(part, "rope_dim", 0) or getattr(part, "key_dim", 0))

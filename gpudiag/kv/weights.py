@@ -84,6 +84,7 @@ class Matrices(NamedTuple):
 
 # Kernels for MXFP4 pad experts to multiples of this; 6 to 9 % of the weights were measured for gpt-oss.
 PADDED_TO = 256
+WHOLE_TOWERS = ("kimi_vl", "kimi_k25")
 MXFP4_PADDING = 1.072
 
 Layer = tuple[Matrices, ...]
@@ -163,7 +164,7 @@ class WeightCount:
     def _first(self) -> list[Matrices]:
         found = [Matrices("embedding", _padded(self.shape.vocabulary) * self.hidden, linear=False)]
         for name in ("vision_config", "audio_config"):
-            found += _tower(self.config.root.get(name), self.hidden)
+            found += _tower(self.config.root.get(name), self.hidden, self.config.root.get("model_type"))
         return found + self._encoder()
 
     def _encoder(self) -> list[Matrices]:
@@ -370,8 +371,11 @@ class WeightCount:
         return (2 if self.ungated else 3) * inside * width
 
 
-def _tower(tower: Any, hidden: int) -> list[Matrices]:
-    """A vision or audio encoder: 16 bits, whole on every GPU. Empty when the config does not describe it."""
+def _tower(tower: Any, hidden: int, family: Any) -> list[Matrices]:
+    """A vision or audio encoder, at 16 bits. Empty when the config does not describe it.
+
+    Start logs show it divided by tp (Llama 4, Mistral Small 3.1) or whole on every GPU (Kimi-VL).
+    """
     if not isinstance(tower, dict):
         return []
     width = tower.get("hidden_size") or tower.get("d_model")
@@ -381,7 +385,7 @@ def _tower(tower: Any, hidden: int) -> list[Matrices]:
         return []
     matrices = 3 if tower.get("model_type") in ("pixtral", "qwen2_5_vl") else 2
     elements = layers * (4 * width * width + matrices * width * inner) + width * hidden
-    return [Matrices("tower", elements, linear=False, sharded=False)]
+    return [Matrices("tower", elements, linear=False, sharded=family not in WHOLE_TOWERS)]
 
 
 @lru_cache(maxsize=256)

@@ -177,6 +177,13 @@ def test_the_weights_of_a_checkpoint_are_its_own_total():
         ("qwen3-14b", 27.52, {}),
         ("granite-3.1-2b", 4.74, {}),
         ("deepseek-v2-lite", 29.43, {}),
+        ("gemma-2-9b", 17.22, {}),
+        ("phi-4", 27.39, {}),
+        ("qwen1.5-moe", 26.67, {}),
+        ("mistral-small-3.1", 44.76, {}),
+        ("kimi-vl", 30.74, {}),
+        ("llama-4-scout", 53.12, {"tp": 4}),
+        ("qwen2.5-72b", 67.80, {"tp": 2}),
     ],
 )
 def test_weights_are_within_1_percent_of_what_vllm_loads(name, gib, options):

@@ -72,7 +72,7 @@ def test_a_gpu_has_what_nvml_shows_and_not_the_number_on_the_box():
 
 
 def test_a_model_without_a_read_source_is_answered_as_beta():
-    answer = ask("phi-4")
+    answer = ask("mistral-large")
 
     assert "unverified-geometry" in [note.key for note in answer.notes]
     assert answer.kinds["bytes_per_token"] == "inferred"

@@ -215,3 +215,26 @@ def test_a_small_gpu_and_an_a100_get_smaller_defaults_from_vllm():
     ]
 
     assert peaks[0] < peaks[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "tp", "gib"),
+    [
+        ("codellama-7b", 1, 61.66),
+        ("deepseek-v2-lite", 1, 43.61),
+        ("gemma-2-27b", 1, 20.59),
+        ("gemma-7b", 1, 55.44),
+        ("granite-3.1-8b", 1, 58.66),
+        ("llama-3.1-8b", 4, 67.44),
+        ("mistral-small-3.1", 1, 28.19),
+        ("mixtral-8x7b", 2, 28.44),
+        ("phi-4", 1, 46.08),
+        ("qwen2.5-7b", 1, 58.53),
+        ("qwen3-30b-a3b", 1, 15.41),
+    ],
+)
+def test_vllm_pools_are_foreseen_from_the_config_alone(name, tp, gib):
+    # "Available KV cache memory" in the start logs of llm-d-planner: vLLM 0.19, H100
+    answer = ask(name, tp=tp, engine="vllm", engine_version="0.19.0", max_model_len=8192, **H100)
+
+    assert answer.budget.pool_bytes / GIB == pytest.approx(gib, rel=0.01)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gpudiag.fleet import Fleet
 from gpudiag.model import Confidence, Evidence, Kind, Maturity, Severity
 from gpudiag.window import W2, W5, GpuWindow, NotMeasured, Window
 
@@ -286,12 +287,13 @@ def _evidence(
 class Case:
     """One situation in which a rule's answer is known.
 
-    `window` builds the past (see `gpudiag.rules.situations`); `expect` is `fires`, `clear` or `unjudged`.
-    `gpu` is the index that is looked at. A look-alike is a `clear` case that names what it really is.
+    `window` builds the past of a node or a fleet (see `gpudiag.rules.situations`); `expect` is `fires`,
+    `clear` or `unjudged`. `gpu` is the index that is looked at. A look-alike is a `clear` case that names
+    what it really is.
     """
 
     title: str
-    window: Callable[[], Window]
+    window: Callable[[], Window | Fleet]
     expect: Literal["fires", "clear", "unjudged"]
     gpu: int | None = 0
     severity: Severity | None = None

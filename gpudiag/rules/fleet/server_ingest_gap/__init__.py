@@ -1,0 +1,40 @@
+"""Most nodes went silent at once: the server or the network is at fault, not the nodes."""
+
+from gpudiag.fleet import Fleet
+from gpudiag.rule import BLIND, Fires, calculated, measured, rule
+from gpudiag.window import Window
+
+
+@rule(severity="warning", rank=BLIND, explains=("agent-stale",), clear_seconds=0.0)
+def server_ingest_gap(
+    fleet: Fleet,
+    *,
+    min_nodes: int = 3,
+    min_share: float = 0.50,
+    max_intervals: float = 3.0,
+    min_age_seconds: float = 45.0,
+) -> Fires | None:
+    """Most nodes went silent at once."""
+    now = fleet.now if fleet.judged_at is None else fleet.judged_at
+    reporting = [window for window in fleet.windows.values() if window.latest and not window.pasted]
+    silent = [w for w in reporting if w.age(now) > max(max_intervals * w.interval, min_age_seconds)]
+    if len(silent) < min_nodes or len(silent) <= min_share * len(reporting):
+        return None
+    last = sorted(window.received_at for window in silent)
+    recent = [at for at in last if at >= last[-1] - 120.0]
+    if len(recent) <= min_share * len(reporting):
+        return None  # they went silent at different times
+    return Fires(
+        (
+            calculated("silent_nodes", len(recent), of=len(reporting)),
+            measured("last_report_at", last[-1], source="server"),
+            measured("age_seconds", round(now - last[-1]), source="server"),
+        ),
+        since=last[-1],
+        words={"hosts": _some(silent)},
+    )
+
+
+def _some(windows: list[Window]) -> str:
+    names = sorted(window.node for window in windows)
+    return ", ".join(names[:5]) + (" …" if len(names) > 5 else "")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from gpudiag.model import (
+    CLOCKS_EVENT,
     Gap,
     GpuReading,
     GpuUse,
@@ -24,11 +25,11 @@ from gpudiag.model import (
     Snapshot,
 )
 from gpudiag.smi.complaints import Complaints
-from gpudiag.smi.sheet import LIST_RANK, Draft, Row, Sheet
+from gpudiag.smi.sheet import BUCKET_SECONDS, LIST_RANK, Draft, Row, Sheet
+from gpudiag.smi.values import reason_of
 from gpudiag.window import bus_key
 
 NODE = "pasted"
-BUCKET_SECONDS = 10.0
 SAME_TIME_SECONDS = 6 * 3600.0
 PRIORITY = ("xml", "query", "csv", "table", "dmon", "pmon", "apps", "gpustat", "listing", "topology")
 """Which format is believed first where two show the same value."""
@@ -106,6 +107,10 @@ def _one_machine(sheets: list[Sheet], parts: Parts) -> list[Sheet]:
 
 def _strangers(one: Sheet, other: Sheet) -> bool:
     """Whether no GPU of one sample is in the other, by what identifies them."""
+    if len(one.gpus) == len(other.gpus) and all(
+        a.index == b.index and a.identity == b.identity for a, b in zip(one.gpus, other.gpus, strict=True)
+    ):
+        return False
     mine, theirs = _identities(one), _identities(other)
     if mine and theirs:
         return not mine & theirs
@@ -229,6 +234,8 @@ def _counterpart(sheet: Sheet, draft: Draft, other: Sheet) -> Draft | None:
 
 def _without_twins(sheet: Sheet) -> None:
     """An identity that two GPUs share was made up or blanked out: it identifies nothing."""
+    if len(sheet.gpus) < 2:
+        return
     for name in ("uuid", "bus_id"):
         counted = Counter(d.values[name] for d in sheet.gpus if name in d.values)
         for draft in sheet.gpus:
@@ -257,13 +264,15 @@ def _times(series: list[Sheet], now: float) -> None:
     """A time for every sample: as printed, else a second after the one before."""
     known = [sheet.at for sheet in series if sheet.at is not None]
     if not known:
-        for back, sheet in enumerate(reversed(series)):
-            sheet.at = now - back
+        at = now
+        for sheet in reversed(series):
+            sheet.at = at
+            at -= sheet.count
         return
     before: float | None = None
     for sheet in series:
         if sheet.at is None:
-            sheet.at = known[0] if before is None else before + 1.0
+            sheet.at = known[0] if before is None else before + sheet.count
         elif before is not None and sheet.at < before:
             sheet.at = before
         before = sheet.at
@@ -272,7 +281,8 @@ def _times(series: list[Sheet], now: float) -> None:
 def _buckets(series: list[Sheet]) -> Iterable[list[Sheet]]:
     bucket: list[Sheet] = []
     for sheet in series:
-        if bucket and (sheet.at or 0.0) - (bucket[0].at or 0.0) >= BUCKET_SECONDS - 0.5:
+        folded = sheet.count > 1 or (bucket and bucket[0].count > 1)
+        if bucket and (folded or (sheet.at or 0.0) - (bucket[0].at or 0.0) >= BUCKET_SECONDS - 0.5):
             yield bucket
             bucket = []
         bucket.append(sheet)
@@ -287,8 +297,11 @@ def _snapshot(bucket: list[Sheet]) -> Snapshot:
     """One snapshot of samples that lie close together: the last one's values, all of them as samples."""
     last = bucket[-1]
     gpus = [_reading(draft) for draft in last.gpus]
-    if len(bucket) > 1:
+    if len(bucket) > 1 and all(sheet.count == 1 for sheet in bucket):
         _add_samples(gpus, bucket)
+    elif last.count > 1:
+        for reading, draft in zip(gpus, last.gpus, strict=True):
+            reading.samples = Samples(**draft.samples)
     snapshot = Snapshot(node=NODE, taken_at=last.at or 0.0, source="pasted", gpus=gpus)
     snapshot.driver_version = next((s.driver for s in reversed(bucket) if s.driver), None)
     snapshot.cuda_version = next((s.cuda for s in reversed(bucket) if s.cuda), None)
@@ -327,7 +340,10 @@ def _processes(bucket: list[Sheet]) -> list[ProcessReading]:
         process = found.get(pid)
         if process is None:
             process = found[pid] = ProcessReading(pid=pid, in_nvml=True)
-        process.name = process.name or row.name
+        if reason_of(row.name or "-") and row.name:
+            process.hidden = True  # the driver names a pid that nobody can look up
+        else:
+            _call(process, row.name)
         process.user = process.user or row.user
         if gpu is not None:
             use = GpuUse(gpu=gpu, memory_used_bytes=row.memory, type=row.type)
@@ -338,6 +354,16 @@ def _processes(bucket: list[Sheet]) -> list[ProcessReading]:
             process.gpus = [*(process.gpus or []), use]
         _from_ps(process, row)
     return list(found.values())
+
+
+def _call(process: ProcessReading, shown: str | None) -> None:
+    """The name of a process; a whole command line is kept beside it."""
+    if shown is None or process.name:
+        return
+    program, option, _ = shown.partition(" -")
+    process.name = program
+    if option:
+        process.command = shown
 
 
 def _from_ps(process: ProcessReading, row: Row) -> None:
@@ -421,21 +447,37 @@ def _add_complaints(snapshot: Snapshot, complaints: Complaints) -> None:
             gpu.inforom_corrupted = True
 
 
+NOT_SHOWN = (
+    "sm_clock_megahertz", "memory_utilization_percent", "temperature_memory_celsius",
+    "temperature_margin_celsius",
+    "pcie_link_generation", "pcie_link_width", "pcie_replay_count", "row_remap_pending", "recovery_action",
+    "clocks_event_reasons", "power_brake", "hw_thermal", "sw_thermal", "hw_slowdown", "sw_power_cap",
+    "utilization_percent", "memory_used_bytes", "memory_total_bytes", "power_watts", "power_limit_watts",
+    "temperature_celsius", "pstate",
+)  # fmt: skip
+"""What rules ask for and `nvidia-smi -q` would show: where it is not there, the answer says to paste that."""
+
+
 def _gaps(snapshot: Snapshot, last: Sheet) -> list[Gap]:
+    drafts = {draft.index: draft for draft in last.gpus}
     gaps = []
-    for draft in last.gpus:
-        if draft.lost:
-            gaps.append(Gap(subject=f"gpu:{draft.index}", metric="*", reason=draft.lost))
-            continue
-        for metric, reason in draft.gaps.items():
-            gaps.append(Gap(subject=f"gpu:{draft.index}", metric=metric, reason=reason))
     for gpu in snapshot.gpus:
-        cut = any(draft.index == gpu.index and draft.cut for draft in last.gpus)
-        gaps.append(Gap(subject=f"gpu:{gpu.index}", metric="*", reason="cut" if cut else "not_shown"))
+        subject = f"gpu:{gpu.index}"
+        draft = drafts.get(gpu.index)
+        if gpu.error:
+            gaps.append(Gap(subject=subject, metric="*", reason=gpu.error))
+            continue
+        said = draft.gaps if draft is not None else {}
+        gaps += [Gap(subject=subject, metric=metric, reason=reason) for metric, reason in said.items()]
+        reason = "cut" if draft is not None and draft.cut else "not_shown"
+        shown = draft.values if draft is not None else {}
+        bits = "clocks_event_reasons" in shown
+        for metric in NOT_SHOWN:
+            if metric not in shown and metric not in said and not (bits and metric in CLOCKS_EVENT):
+                gaps.append(Gap(subject=subject, metric=metric, reason=reason))
     for row in last.rows:
         if row.memory is None and row.memory_gap:
             gaps.append(Gap(subject=f"process:{row.pid}", metric="memory_used_bytes", reason=row.memory_gap))
-    gaps.append(Gap(subject="host", metric="*", reason="not_shown"))
     return gaps
 
 
@@ -453,12 +495,12 @@ def _paste(snapshot: Snapshot, series: list[Sheet], parts: Parts) -> PasteReadin
     whole = sum(draft.measures and not draft.cut for draft in last.gpus)
     if last.announced is not None and len(last.gpus) + last.cut_gpus < last.announced and last.gpus:
         missing.add("fewer")
-    if snapshot.processes and snapshot.gpus and not any(d.measures for d in last.gpus) and last.rows:
-        if last.format != "lines":
-            missing.add("gpu_part")
+    measured = any(draft.measures for draft in last.gpus)
+    if snapshot.processes and snapshot.gpus and last.rows and not measured and last.format != "lines":
+        missing.add("gpu_part")
     return PasteReading(
         formats=parts.formats,
-        samples=len(series),
+        samples=sum(sheet.count for sheet in series),
         gpus_announced=last.announced,
         gpus_whole=whole,
         gpus_cut=cut,

@@ -4,6 +4,8 @@ Only marks that carry no value are taken away (colours, quotes, fences, log pref
 joined to another, except across the hard wrap of a terminal whose width the table's own frame shows.
 """
 
+# ruff: noqa: E501  (tables of facts)
+
 from __future__ import annotations
 
 import html
@@ -12,6 +14,8 @@ import re
 from gpudiag.smi.errors import LONGEST_BYTES, NotText, TooLarge
 
 LONGEST_LINE = 20_000  # longer ones are no tool's output; they are cut, and say so
+
+LOOKED_AT = 400  # lines that are searched for the beginning of a tool's output
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[@-_]|\[\d{1,3}(?:;\d{1,3}){0,6}m"
@@ -134,12 +138,16 @@ _MARKS = frozenset("'\"`|#*->$ ")
 
 def _without_log_prefix(lines: list[str]) -> list[str]:
     """Take away what a log put before every line: what stands before a known first line, digits aside."""
-    for line in lines:
+    bare = 0
+    for line in lines[:LOOKED_AT]:
         anchor = _ANCHORS.search(line) if len(line) < LONGEST_LINE else None
         if anchor is None:
             continue
         prefix = line[: anchor.start()]
         if len(prefix) < 4 or set(prefix) <= _MARKS:
+            bare += 1
+            if bare == 3:
+                break  # this text has none
             continue
         shape, width = _DIGITS.sub("0", prefix), len(prefix)
         fits = [_DIGITS.sub("0", other[:width]) == shape for other in lines]

@@ -3,6 +3,8 @@
 Tables of facts: a pattern, and what it says. Order matters: the first that fits a line wins.
 """
 
+# ruff: noqa: E501  (tables of facts)
+
 from __future__ import annotations
 
 import re
@@ -29,7 +31,7 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"GPU is lost|NVML_ERROR_GPU_IS_LOST|GPU_IS_LOST|GPU has fallen off the bus", "gpu_is_lost", "gpu_is_lost"),
         (r"GPU requires reset|NVML_ERROR_RESET_REQUIRED", "reset_required", "reset_required"),
         (r"Failed to initialize NVML: Unknown Error", "unknown_error", "unknown_error"),
-        (r"Failed to initialize NVML: Insufficient Permissions|\[Insufficient Permissions\]",
+        (r"Initialize NVML: Insufficient Permissions|\[Insufficient Permissions\]",
          "insufficient_permissions", "no_permission"),
         (r"Failed to initialize NVML: GPU access blocked by the operating system", "access_blocked", "no_permission"),
         (r"Failed to initialize NVML", "nvml_init", "unknown_error"),
@@ -46,30 +48,32 @@ OF_ONE_GPU = {
     "reset_required": "reset_required",
 }
 
-_WORTH = re.compile(r"nvml|nvidia|device|gpu|librar|handle|infoROM|mismatch|permissions|reset", re.IGNORECASE)
+_WORTH = (
+    "ismatch", "o devices", "ommunicate", "NVML", "ibnvidia", "ot found", "ecognized", "evice handle", "lost",
+    "reset", "nfoROM", "ermissions", "fallen off", "uch file", "LOST", "RESET", "NOT_LOADED",
+)  # fmt: skip
+"""Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(r"GPU ?(?:at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])", re.IGNORECASE)
 
-_HINTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(pattern, re.IGNORECASE))
-    for name, pattern in (
-        ("container", r"\b(?:docker|podman|kubectl|container(?:s|d)?|kubernetes|\bpod\b|pod-\d|dockerd)\b|容器|컨테이너|コンテナ"),
-        ("out_of_memory",
+# name, words of which one has to be there (quick to look for), and the pattern that decides
+_HINTS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (name, tuple(words.split()), re.compile(pattern, re.IGNORECASE))
+    for name, words, pattern in (
+        ("container", "docker podman kube container pod 容器 컨테이너 コンテナ",
+         r"\b(?:docker|podman|kubectl|containers?|containerd|kubernetes|pod-\d|dockerd)\b|\bpods?\b|容器|컨테이너|コンテナ"),
+        ("out_of_memory", "memory oom",
          r"out of memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|\bOOM\b.{0,20}(?:error|kill)"),
-        ("aborted",
-         r"\bAborted\b|core dumped|Segmentation fault|Check failed|Traceback \(most recent call last\)|SIGABRT|SIGSEGV|"
+        ("aborted", "abort dumped fault check traceback sig error illegal",
+         r"\bAborted\b|core dumped|Segmentation fault|Check failed|Traceback \(most recent|SIGABRT|SIGSEGV|"
          r"CUDA error|RuntimeError|illegal memory access"),
-        ("hung",
+        ("hung", "timeout timed hang hung stuck deadlock",
          r"Watchdog caught collective operation timeout|NCCL (?:operation )?time(?:d )?out|"
          r"collective operation timeout|\bhangs\b|\bhung\b|\bstuck at\b|deadlock"),
-        ("wsl", r"microsoft-standard-WSL|\bWSL2?\b"),
-        ("jetson", r"\(nvgpu\)|\bJetson\b|\bTegra\b|\bOrin\b"),
-        ("cannot_kill",
-         r"(?:can.?t|cannot|can not|could not|unable to|nothing\b.{0,20}can) (?:be )?kill|unkillable|kill -9.{0,40}(?:not|no )"),
-        ("reserved_pool",
-         r"KV Cache is allocated|# GPU blocks|GPU KV cache size|Memory pool end|gpu.memory.utilization|"
-         r"mem.fraction.static"),
-        ("preallocates", r"\bjax\w*\.py|\bimport jax\b|XLA_PYTHON_CLIENT|\btensorflow\b|\bcuda\(id=\d\)"),
-        ("notebook", r"\bjupyter|ipykernel|\bnotebook\b|\.ipynb"),
+        ("wsl", "wsl", r"microsoft-standard-WSL|\bWSL2?\b"),
+        ("jetson", "nvgpu jetson tegra orin", r"\(nvgpu\)|\bJetson\b|\bTegra\b|\bOrin\b"),
+        ("cannot_kill", "kill",
+         r"(?:can.?t|cannot|can not|could not|unable to|nothing\b.{0,20}can) (?:be )?kill|unkillable|"
+         r"kill -9.{0,40}(?:not|no )"),
     )
 )  # fmt: skip
 
@@ -89,7 +93,7 @@ def complaints_of(lines: Sequence[str]) -> tuple[Complaints, list[int]]:
     """Error lines, and the numbers of the lines they stand in."""
     found, used = Complaints(), []
     for number, line in enumerate(lines):
-        if not 6 < len(line) <= LONGEST_LINE or not _WORTH.search(line):
+        if not 6 < len(line) <= LONGEST_LINE or not any(word in line for word in _WORTH):
             continue
         match = next(((kind, reason) for pattern, kind, reason in _ERRORS if pattern.search(line)), None)
         if match is None:
@@ -112,10 +116,11 @@ def complaints_of(lines: Sequence[str]) -> tuple[Complaints, list[int]]:
 
 
 def hints_of(lines: Sequence[str]) -> list[str]:
-    """What the text around the tool's output says of the circumstances; a person's words, no proof."""
-    found: list[str] = []
+    """What the text around the tool's output says of the circumstances: a person's words, no proof."""
     text = "\n".join(line[:LONGEST_LINE] for line in lines[:4000])
-    for name, pattern in _HINTS:
-        if pattern.search(text):
-            found.append(name)
-    return found
+    lowered = text.lower()
+    return [
+        name
+        for name, triggers, pattern in _HINTS
+        if any(trigger in lowered for trigger in triggers) and pattern.search(text)
+    ]

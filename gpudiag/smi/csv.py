@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudiag.smi import values as v
-from gpudiag.smi.fields import CSV, ECC_CSV, REASON_BITS
-from gpudiag.smi.sheet import Draft, Row, Sheet
+from gpudiag.smi.columns import WITH_UNITS, Column, column_of
+from gpudiag.smi.fields import CSV, ECC_CSV
+from gpudiag.smi.sheet import BUCKET_SECONDS, Draft, Row, Sheet
 from gpudiag.smi.values import Absent, Convert, reason_of
 
 _COMMAND = re.compile(r"--query-(?:gpu|compute-apps|accounted-apps)[= ]([a-zA-Z0-9_.,]{3,8000})")
@@ -172,23 +173,12 @@ class CsvReader:
             sheet.missing.add("gpus")
             return [sheet]
         strict = header.with_units if header.with_units is not None else _carries_units(header, rows)
-        plan = [_plan(column) for column in columns]
+        plan = [column_of(column) for column in columns]
         times = _times(columns, rows)
-        sheets: list[Sheet] = []
-        for group in _samples(columns, rows, times):
-            sheet = Sheet("csv", at=times[group[0]])
-            sheets.append(sheet)
-            for number in group:
-                draft = Draft(len(sheet.gpus))
-                for put, cell in zip(plan, rows[number], strict=True):
-                    if put is not None:
-                        put(sheet, draft, cell, strict)
-                if draft.index is None or sheet.has(draft.index):
-                    draft.index = 1 + max((d.index or 0 for d in sheet.gpus), default=-1)
-                draft.finish()
-                draft.cut = "cut" in draft.gaps.values()
-                sheet.gpus.append(draft)
-        return sheets
+        groups = _samples(columns, rows, times)
+        return [
+            _sheet(bucket, rows, plan, times, strict) for bucket in _buckets(groups, rows, times, columns)
+        ]
 
     def _processes(self, header: _Header, rows: list[list[str]]) -> Sheet:
         sheet = Sheet("apps", process_list="listed" if rows else "none")
@@ -262,62 +252,12 @@ def _carries_units(header: _Header, rows: list[list[str]]) -> bool:
         for column, cell in zip(header.columns, cells, strict=True):
             field = CSV.get(column)
             memory = column in ("used_gpu_memory", "used_memory")
-            if (field is not None and field.convert in _WITH_UNITS) or memory:
+            if (field is not None and field.convert in WITH_UNITS) or memory:
                 if cell.endswith((" MiB", " %", " W", " MHz", " us")):
                     return True
                 if cell[:1].isdigit():
                     return False
     return False
-
-
-_WITH_UNITS = (v.mib, v.percent, v.watts, v.megahertz, v.nanoseconds)
-_NEVER_UNITS = (v.celsius, v.banks, v.width, v.count)  # CSV prints these without a unit
-
-
-def _plan(column: str) -> Any:
-    """How a column's cells go into a draft: a function of (sheet, draft, cell, strict), or None."""
-    field = CSV.get(column)
-    if field is not None:
-        never = field.convert in _NEVER_UNITS
-
-        def put(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
-            draft.put(field, cell, strict and not never)
-
-        return put
-    if column == "index":
-
-        def index(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
-            draft.index = _or_none(v.count, cell)
-
-        return index
-    if column == "driver_version":
-
-        def driver(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
-            sheet.driver = sheet.driver or _or_none(v.version, cell)
-
-        return driver
-    if column == "count":
-
-        def announced(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
-            sheet.announced = _or_none(v.count, cell)
-
-        return announced
-    if column in _MASKS:
-        return lambda sheet, draft, cell, strict: draft.read("clocks_event_reasons", v.mask, cell)
-    reason = _REASON.fullmatch(column)
-    if reason is not None and reason[1] in REASON_BITS:
-        bit = REASON_BITS[reason[1]]
-
-        def flag(sheet: Sheet, draft: Draft, cell: str, strict: bool) -> None:
-            state = _or_none(v.active, cell)
-            if state is not None:
-                draft.reason(bit, state)
-
-        return flag
-    name = ECC_CSV.get(column)
-    if name is not None:
-        return lambda sheet, draft, cell, strict: draft.read(name, v.count, cell)
-    return None
 
 
 def _fits_alone(column: str, cell: str) -> bool:
@@ -334,6 +274,37 @@ def _fits_alone(column: str, cell: str) -> bool:
     return field.convert is not v.plain_text
 
 
+def _sheet(
+    bucket: list[list[int]],
+    rows: list[list[str]],
+    plan: list[Column | None],
+    times: list[float | None],
+    strict: bool,
+) -> Sheet:
+    """One bucket of samples: the last one in full, of the others what is sampled."""
+    last = bucket[-1]
+    sheet = Sheet("csv", at=times[last[0]], count=len(bucket))
+    for number in last:
+        draft = Draft(len(sheet.gpus))
+        for column, cell in zip(plan, rows[number], strict=True):
+            if column is not None:
+                column.put(sheet, draft, cell, strict)
+        if draft.index is None or sheet.has(draft.index):
+            draft.index = 1 + max((d.index or 0 for d in sheet.gpus), default=-1)
+        draft.finish()
+        draft.cut = "cut" in draft.gaps.values()
+        sheet.gpus.append(draft)
+    if len(bucket) > 1:
+        sampled = [(at, column) for at, column in enumerate(plan) if column is not None and column.sampled]
+        for position, draft in enumerate(sheet.gpus):
+            lines = [rows[group[position]] for group in bucket]
+            for at, column in sampled:
+                values = [column.value(cells[at], strict) for cells in lines]
+                if any(value is not None for value in values):
+                    draft.samples.setdefault(column.sampled, values)
+    return sheet
+
+
 # ------------------------------------------------------------------------------------------ samples
 
 
@@ -341,13 +312,18 @@ def _times(columns: list[str], rows: list[list[str]]) -> list[float | None]:
     if "timestamp" not in columns:
         return [None] * len(rows)
     at = columns.index("timestamp")
-    known: dict[str, float | None] = {}
+    minutes: dict[str, float | None] = {}
     times = []
     for cells in rows:
         text = cells[at]
-        if text not in known:
-            known[text] = v.moment(text)
-        times.append(known[text])
+        minute = text[:17]  # `2026/06/24 10:17:`, the same for many rows
+        if minute not in minutes:
+            minutes[minute] = v.moment(minute + "00")
+        whole, seconds = minutes[minute], text[17:]
+        if whole is None or len(seconds) < 2 or not seconds.replace(".", "", 1).isdigit():
+            times.append(v.moment(text))
+        else:
+            times.append(whole + float(seconds))
     return times
 
 
@@ -369,6 +345,24 @@ def _samples(columns: list[str], rows: list[list[str]], times: list[float | None
         seen.add(cells[key])
         groups[-1].append(number)
     return groups
+
+
+def _buckets(
+    groups: list[list[int]], rows: list[list[str]], times: list[float | None], columns: list[str]
+) -> list[list[list[int]]]:
+    """Samples of the same GPUs that lie within ten seconds; without times, ten samples."""
+    keys = [columns.index(name) for name in _IDENTITY if name in columns][:1]
+    found: list[list[list[int]]] = []
+    start, alike = 0.0, None
+    for number, group in enumerate(groups):
+        at = times[group[0]]
+        moment = float(number) if at is None else at
+        these = [rows[row][key] for key in keys for row in group] or len(group)
+        if not found or these != alike or not 0 <= moment - start < BUCKET_SECONDS - 0.5:
+            found.append([])
+            start, alike = moment, these
+        found[-1].append(group)
+    return found
 
 
 MOST_GPUS = 16

@@ -23,8 +23,8 @@ class NothingOfAGpu(GpudiagError):
     def __init__(self) -> None:
         listed = ", ".join(f"`{command}`" for command in COMMANDS[:-1])
         super().__init__(
-            "there is nothing of a GPU in this text that I can read. Paste the output of one of these commands "
-            f"as it stands: {listed}, or `{COMMANDS[-1]}`"
+            "there is nothing of a GPU in this text that I can read. Paste the output of one of these "
+            f"commands as it stands: {listed}, or `{COMMANDS[-1]}`"
         )
 
 
@@ -59,6 +59,6 @@ class RefusedXml(GpudiagError):
 
     def __init__(self) -> None:
         super().__init__(
-            "this XML declares entities or a document type that nvidia-smi does not write; it was not opened. "
+            "this XML declares entities or a document type that nvidia-smi does not write; it was not read. "
             "Paste the output of `nvidia-smi -q -x` as it stands"
         )

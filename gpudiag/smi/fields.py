@@ -186,7 +186,7 @@ _TABLE: tuple[tuple[str, Convert, str, str, str], ...] = (
     ("retired_pages_pending", v.yes, "retired_pages/pending_page_blacklist retired_pages/pending", "retired_pages/pending_retirement retired_pages/pending_blacklist", "retired_pages.pending"),
     ("ecc_sram_threshold_exceeded", v.yes, "aggregate/sram_threshold_exceeded", "aggregate/sram_threshold_exceeded", "ecc.errors.uncorrected.aggregate.sram.thresholdexceeded"),
     ("fabric_state", v.fabric_state, "fabric/state", "fabric/state", "fabric.state"),
-    ("fabric_status", v.plain_text, "fabric/status", "fabric/status", "fabric.status"),
+    ("fabric_status", v.lower_text, "fabric/status", "fabric/status", "fabric.status"),
 )  # fmt: skip
 
 REASON_BITS = {

@@ -1,4 +1,4 @@
-"""`nvidia-smi pmon` and `dmon`: columns named by their own `#` lines, one row a process or GPU, over and over.
+"""`nvidia-smi pmon` and `dmon`: columns named by their `#` lines, one row a process or GPU, over and over.
 
 A new sample begins where a row's GPU (pmon: GPU and process) comes again. `-` is a value that this GPU does
 not give, or an idle one: never 0.

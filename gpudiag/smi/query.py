@@ -185,9 +185,8 @@ class QueryReader:
         known = self._known(line)
         if self.sheet is None and not known:
             return False
-        if line.value is None and not known and (self.flat or line.indent == 0):
-            if not self.flat or not _TITLE.fullmatch(line.key.replace("_", " ")):
-                return False
+        if line.value is None and not known and not self.flat and line.indent == 0:
+            return False  # a line of text between the tool's own
         self._current()
         if self.flat and line.value is None:
             self.path.clear()
@@ -336,7 +335,7 @@ class QueryReader:
         if (
             last is not None
             and self.sheet is not None
-            and not any(l.strip() for l in lines[self.last_number + 1 :])
+            and not any(line.strip() for line in lines[self.last_number + 1 :])
         ):
             ends_open = last.value is None or last.value == ""
             if ends_open and last.key != "processes":

@@ -60,14 +60,13 @@ def _parts(text: str) -> Parts:
     parts = Parts()
     text = _take_xml(text, parts)
     lines = lines_of(text)
-    parts.hints = hints_of(lines)
     parts.events = events_of(lines)
     left = list(lines)
-    parts.complaints, _ = complaints_of(left)
     for _name, reader in (("csv", CsvReader), ("monitor", MonitorReader), ("table", TableReader)):
         found = reader()
         _blank(left, found.read(left))
         parts.sheets += found.sheets
+    parts.complaints, _ = complaints_of(left)
     for take in (read_gpustat, read_listing, read_topology):
         sheets, used = take(left)
         _blank(left, used)
@@ -78,6 +77,7 @@ def _parts(text: str) -> Parts:
     query = QueryReader()
     query.read(left)
     parts.sheets += query.sheets
+    parts.hints = hints_of(left)
     parts.formats = list(dict.fromkeys(sheet.format for sheet in parts.sheets))
     if parts.events:
         parts.formats.append("kernel_log")

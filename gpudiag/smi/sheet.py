@@ -12,6 +12,9 @@ from gpudiag.model import MigDevice
 from gpudiag.smi.fields import ECC_SUMS, ENOUGH_REASONS, Field
 from gpudiag.smi.values import Absent, Convert
 
+BUCKET_SECONDS = 10.0
+"""Samples that lie closer than this become one snapshot, as an agent sends them."""
+
 LIST_RANK = ("absent", "empty", "not_supported", "none", "cut", "listed")
 
 
@@ -25,6 +28,7 @@ class Draft:
     mig: list[MigDevice] = field(default_factory=list)
     cut: bool = False
     lost: str | None = None
+    samples: dict[str, list[Any]] = field(default_factory=dict)  # of a bucket that its reader folded
     _order: dict[str, int] = field(default_factory=dict)
     _reasons: dict[int, bool] = field(default_factory=dict)
     _ecc: dict[tuple[str, str], int | None] = field(default_factory=dict)
@@ -45,9 +49,12 @@ class Draft:
         self.put(Field(name, convert, 0), text, strict)
 
     def give(self, name: str, value: Any, order: int = 0) -> None:
+        if self._order.get(name, 99) <= order:
+            return
         self.values[name] = value
         self._order[name] = order
-        self.gaps.pop(name, None)
+        if self.gaps:
+            self.gaps.pop(name, None)
 
     def lacks(self, name: str, reason: str) -> None:
         if name not in self.values:
@@ -67,6 +74,8 @@ class Draft:
             mask = sum(bit for bit, is_active in self._reasons.items() if is_active)
             if mask or len(self._reasons) >= ENOUGH_REASONS:
                 self.give("clocks_event_reasons", mask)
+        if not self._ecc:
+            return
         for name, (scope, parts) in ECC_SUMS.items():
             shown = [self._ecc[scope, part] for part in parts if (scope, part) in self._ecc]
             known = [value for value in shown if value is not None]
@@ -121,6 +130,7 @@ class Sheet:
     rows: list[Row] = field(default_factory=list)
     process_list: str | None = None
     missing: set[str] = field(default_factory=set)
+    count: int = 1  # samples that its reader folded into it
     cut_gpus: int = 0  # GPUs of which not even a line is whole
 
     def gpu_at(self, index: int) -> Draft:

@@ -8,6 +8,7 @@ from gpudiag.window import GpuWindow
 
 PROFILE = re.compile(r"-(\d{1,3})([QCBA])$")  # the suffix of a vGPU type, such as T4-4C
 CARD_GB = re.compile(r"\b(\d{2,3}) ?GB\b")
+SUPERCHIP = re.compile(r"\bG[HB]\d{2,3}\b")  # their names count the memory of the CPU
 BRANDS = ("virtual", "vws", "vpc", "vapps", "vcs", "vdws", "vgaming")
 
 
@@ -17,7 +18,7 @@ BRANDS = ("virtual", "vws", "vpc", "vapps", "vcs", "vdws", "vgaming")
     confidence="proven",
     maturity="experimental",
     given=("pasted",),
-    explains=("hidden-memory", "memory-held-idle"),
+    explains=("hidden-memory",),
 )
 def virtual_gpu_slice(gpu: GpuWindow, *, max_share_of_card: float = 0.75) -> Fires | None:
     """This is a slice of a GPU: total, temperature and power are the slice's."""
@@ -48,7 +49,7 @@ def _limited(reading: GpuReading, max_share: float) -> int | None:
     """What the card has by its name, when far less is shown."""
     named = CARD_GB.search(reading.name or "")
     total = reading.memory_total_bytes
-    if named is None or total is None:
+    if named is None or total is None or SUPERCHIP.search(reading.name or ""):
         return None
     card = int(named[1]) << 30
     return card if total < max_share * card else None

@@ -30,7 +30,12 @@ def _mig() -> Window:
     return sample(shown(name="NVIDIA A100-SXM4-80GB", mig_mode=True, memory_total_bytes=20 * GIB))
 
 
+def _superchip() -> Window:
+    return sample(shown(name="NVIDIA GH200 480GB", memory_total_bytes=97871 << 20))
+
+
 CASES = [
+    Case("GH200 480GB counts the memory of its CPU", _superchip, "clear"),
     Case("a vGPU guest by its profile", _guest, "fires", severity="info", confidence="proven"),
     Case("a virtual workstation", _workstation, "fires"),
     Case("3 GB of a 16 GB card", _sharing_layer, "fires", variant="limit", confidence="likely"),

@@ -103,7 +103,9 @@ def ask_html(text: str, api_url: str, lang: str) -> str:
 
     api = Api(api_url)
     try:
-        return page(answer_text(text, Asking(api=api, lang=lang, prefix="", public_url=api_url)))
+        return page(
+            answer_text(text, Asking(api=api, lang=lang, prefix="", public_url=api_url)), site=api_url
+        )
     finally:
         api.close()
 

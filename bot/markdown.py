@@ -204,8 +204,11 @@ def marked_table(table: Table) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (head, rule, *body)]
 
 
-def page(answer: Answer) -> str:
-    """The answer as an HTML fragment, its actions as buttons that carry their command."""
+def page(answer: Answer, site: str = "") -> str:
+    """The answer as an HTML fragment, its actions as buttons that carry their command.
+
+    Links into `site`, to which the page itself belongs, are made relative.
+    """
     out = [f'<article class="answer" lang="{answer.lang}">', f"<h3>{spans(answer.headline)}</h3>"]
     facts = [spans(said_marked(fact)) for fact in answer.facts]
     if answer.state:
@@ -235,7 +238,7 @@ def page(answer: Answer) -> str:
     if answer.table:
         out.append(html_table(answer.table))
     out += [f'<p class="note">{spans(note)}</p>' for note in answer.notes]
-    out.append(html_actions(answer))
+    out.append(html_actions(answer, site))
     out.append("</article>")
     return "\n".join(part for part in out if part)
 
@@ -282,13 +285,13 @@ def html_table(table: Table) -> str:
     return f"<table><thead>{row(table.columns, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
-def html_actions(answer: Answer) -> str:
+def html_actions(answer: Answer, site: str) -> str:
     """Only what a page can do by itself: asking again and following links."""
     made = []
     for action in answer.actions:
         label = html.escape(action.label)
         if action.does == "link" and action.url.startswith(("http://", "https://", "/")):
-            made.append(f'<a class="button" href="{html.escape(action.url)}">{label}</a>')
+            made.append(f'<a class="button" href="{html.escape(action.url.removeprefix(site))}">{label}</a>')
         elif action.does in ("ask", "tell"):
             made.append(f'<button name="q" value="{html.escape(action.command)}">{label}</button>')
     for label, command in answer.choice.options if answer.choice else ():

@@ -62,7 +62,6 @@ def change_of(item: Json, now: float) -> Change:
     what = str(item.get("what"))
     state = what if what in ENDS else str(finding.get("state") or "open")
     state = "open" if what == "opened" else state
-    deeds = [deed for deed in finding.get("decisions") or [] if deed.get("what") == "ack"]
     return Change(
         at=when.timestamp() if when else now,
         node=str(item["node"]),
@@ -75,8 +74,6 @@ def change_of(item: Json, now: float) -> Change:
         said={"en": words_of(finding)},
         runbook_url=str(finding.get("runbook_url") or ""),
         explains=tuple(finding.get("explains") or ()),
-        by=str(item.get("by") or (deeds[-1].get("who") if deeds else "") or ""),
-        why=str(item.get("why") or (deeds[-1].get("why") if deeds else "") or ""),
         simulated=any(entry.get("kind") == "simulated" for entry in finding.get("evidence") or []),
         quiet=str(item.get("quiet") or ""),
     )
@@ -317,7 +314,8 @@ class Watching:
         for place, cards in ready.items():
             cards = self.worth_posting(cards, place)
             cards = self.one_rule_together(cards, now)
-            out += self.all_together(cards, now) if len(cards) > TOGETHER else cards
+            waited = any(card.kind == "digest" for card in cards)
+            out += self.all_together(cards) if waited or len(cards) > TOGETHER else cards
         return out
 
     def worth_posting(self, cards: list[Card], place: tuple[str, str]) -> list[Card]:
@@ -337,7 +335,8 @@ class Watching:
 
     def one_rule_together(self, cards: list[Card], now: float) -> list[Card]:
         """More than five nodes with one rule within a minute are one message; latecomers join it."""
-        out: list[Card] = []
+        out = [card for card in cards if card.kind == "digest"]
+        cards = [card for card in cards if card.kind != "digest"]
         for rule in dict.fromkeys(card.members[0].rule for card in cards):
             mine = [card for card in cards if card.members[0].rule == rule]
             place = (mine[0].team, mine[0].channel)
@@ -360,9 +359,11 @@ class Watching:
             and now - card.created < TOGETHER_SECONDS
         )  # fmt: skip
 
-    def all_together(self, cards: list[Card], now: float) -> list[Card]:
-        self.merge(cards[0], cards[1:], "digest")
-        return [cards[0]]
+    def all_together(self, cards: list[Card]) -> list[Card]:
+        """One message for all that is waiting, such as after an hour without Slack."""
+        into = next((card for card in cards if card.kind == "digest"), cards[0])
+        self.merge(into, [card for card in cards if card is not into], "digest")
+        return [into]
 
     def merge(self, into: Card, others: list[Card], kind: str = "") -> None:
         into.kind = kind or into.kind

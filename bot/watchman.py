@@ -95,7 +95,7 @@ class Watchman:
             page = self.api.findings(after=cursor, limit=500)
             items = page["items"]
             after = page.get("next") or (items[-1].get("cursor") if items else None)
-            changes = [] if first else [self.in_all_languages(change_of(item, now)) for item in items]
+            changes = [] if first else [self.completed(change_of(item, now)) for item in items]
             new = str(after) if after is not None else cursor or "0"
             watching.observe(changes, now, new if new != cursor else None)
             if not items or new == cursor:
@@ -104,8 +104,11 @@ class Watchman:
         if watching.cards:
             self.muted = self.api.mutes()["items"]
 
-    def in_all_languages(self, change: Change) -> Change:
-        """The change with its words in the language of every channel that watches."""
+    def completed(self, change: Change) -> Change:
+        """The change with what the feed leaves out: who decided, and the words in each channel's language."""
+        if change.state == "acknowledged" and not change.by:
+            who, why = self.decision(change.finding)
+            return replace(change, by=who, why=why)
         others = {watch.lang for watch in self.state.watches()} - {"en"}
         if change.state != "open" or change.severity not in LOUD or not change.finding:
             return change
@@ -115,6 +118,13 @@ class Watchman:
             inner = found.get("finding") if isinstance(found.get("finding"), dict) else found
             said[lang] = words_of(inner)  # type: ignore[arg-type]
         return replace(change, said=said)
+
+    def decision(self, finding: str) -> tuple[str, str]:
+        """Who acknowledged a finding, and why."""
+        deeds = [
+            deed for deed in self.api.finding(finding).get("decisions") or [] if deed.get("what") == "ack"
+        ]
+        return (str(deeds[-1].get("who") or ""), str(deeds[-1].get("why") or "")) if deeds else ("", "")
 
     def is_muted(self, node: str, rule: str) -> bool:
         return any(

@@ -34,14 +34,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "as.of": ("as of {time}", "{time} 기준"),
     "rule": ("rule {rule}", "규칙 {rule}"),
     "confidence": ("confidence {confidence}", "확신도 {confidence}"),
-    "simulated.data": ("simulated data", "시뮬레이션 자료"),
+    "simulated.data": ("simulated data", "시뮬레이션 데이터"),
     "since": ("since {time}", "{time}부터"),
     "evidence": ("Evidence", "근거"),
     "next": ("What to do next", "다음에 할 일"),
     "also": ("Also seen", "함께 보이는 것"),
     "not.mean": ("This does not mean: {text}", "이런 뜻은 아닙니다: {text}"),
     "unjudged": (
-        "{count} rules could not judge; missing: {missing}.",
+        "Rules that could not judge: {count}; missing: {missing}.",
         "판단하지 못한 규칙 {count}개, 없는 자료: {missing}.",
     ),
     "stale": (
@@ -405,6 +405,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The gpudiag API refuses the bot's token. Make a new one: `gpudiag token create --role reader`.",
         "gpudiag API 서버가 봇의 토큰을 거부합니다. 새로 만드십시오: `gpudiag token create --role reader`.",
     ),
+    "e.forbidden": (
+        "The bot's token may not decide this. Give the bot one that may: `gpudiag token create --role admin`.",
+        "봇의 토큰으로는 할 수 없는 일입니다. 권한이 있는 토큰을 주십시오: `gpudiag token create --role admin`.",
+    ),
     "e.refused": ("{detail}", "{detail}"),
     "e.ours": (
         "Something went wrong in the bot while answering this (noted in its log as {reference}).",
@@ -433,7 +437,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "m.file": ("or attach it as a file", "또는 파일로 붙이십시오"),
     "language.set": ("From now on I answer in English here", "이제 여기서는 한국어로 답합니다"),
-    "runbook.is": ("Runbook of {rule}: {title}", "{rule} 런북: {title}"),
+    "runbook.is": ("Runbook of {rule}", "{rule} 런북"),
     "runbook.none": ("There is no rule {word}", "{word} 규칙이 없습니다"),
     "shared.by": ("posted by {who}", "올린 사람: {who}"),
     "chart.title": ("{node}: the last {span}", "{node}: 최근 {span}"),

@@ -250,7 +250,8 @@ def share(part: float | None, whole: float | None) -> float | None:
 
 def notes_of(found: Json, gpus: list[Json], asking: Asking) -> tuple[str, ...]:
     unjudged = [*(found.get("unjudged") or []), *(u for gpu in gpus for u in gpu.get("unjudged") or [])]
-    notes = [str(note) for note in found.get("notes") or []]
+    simulated = asking.say("simulated.data")  # stands in the state line already
+    notes = [str(note) for note in found.get("notes") or [] if note != simulated]
     if unjudged:
         missing = dict.fromkeys(name for item in unjudged for name in item.get("missing") or [])
         rules = {item.get("rule") for item in unjudged}

@@ -42,20 +42,13 @@ def runbook(request: Request, asking: Asking) -> Answer:
             actions=tuple(Action(name[:70], "ask", f"runbook {name}") for name in near),
         )
     rule = rules[wanted]
-    title = str(rule.get("title") or rule.get("headline") or wanted)
     url = asking.link(str(rule.get("runbook_url") or f"/runbooks/{wanted}"))
-    steps = tuple(
-        Step(str(step.get("text") or ""), str(step.get("command") or ""))
-        for step in rule.get("next_steps") or []
-    )
-    said = [str(rule[name]) for name in ("means", "does_not_mean") if rule.get(name)]
     actions = [Action(asking.say("b.runbook"), "link", url=url)] if url else []
     actions.append(Action(asking.say("b.share"), "share", f"runbook {wanted}"))
     return Answer(
-        headline=asking.say("runbook.is", rule=wanted, title=title),
+        headline=asking.say("runbook.is", rule=wanted),
         lang=asking.lang,
-        paragraphs=tuple(said),
-        steps=steps[:3],
+        paragraphs=(str(rule["summary"]),) if rule.get("summary") else (),
         notes=(url,) if url else (),
         actions=tuple(actions),
     )
@@ -98,7 +91,9 @@ def problem(request: Request, asking: Asking) -> Answer:
 
 def refused(request: Request, said: ApiRefused, asking: Asking) -> Answer:
     """The API said no: an unknown node gets the nearest names, anything else the API's own sentence."""
-    if said.status in (401, 403):
+    if said.status == 403:
+        return Answer(headline=asking.say("e.forbidden"), lang=asking.lang)
+    if said.status == 401:
         return Answer(headline=asking.say("e.token"), lang=asking.lang, state="unknown")
     if said.status in (429, 503):
         return Answer(headline=asking.say("e.slow"), lang=asking.lang, state="unknown")

@@ -65,7 +65,7 @@ def create_app(
     the demo, where all is simulated. `chat` adds the demo's chat page.
     """
     rules = Ruleset(thresholds=settings.rules)
-    store = Store(settings.serve.store or default_store())
+    store = Store(settings.serve.store or default_store(), alone=True)
     judge = Judge(store, settings, rules, clock)
     writer = Writer(store, judge, settings.serve.keep, clock)
     gate = Gate(store, clock, open_to_all=open_to_all, reports_token=reports_token)

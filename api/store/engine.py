@@ -8,13 +8,18 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from gpudiag.errors import GpudiagError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 HEAD = "0001"
 """The newest migration: a store that has it is opened without loading Alembic."""
@@ -69,12 +74,7 @@ def open_engine(url: str) -> Engine:
 def _sqlite(url: URL) -> Engine:
     path = file_of(url)
     if path is not None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreUnreachable(
-                f"store: the folder {path.parent} cannot be made ({error.strerror}); choose another: --store"
-            ) from None
+        _make_folder(path)
     engine = create_engine(
         url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, pool_size=8, max_overflow=24
     )
@@ -107,6 +107,37 @@ def _postgresql(url: URL) -> Engine:
         raise StoreUnreachable(
             "store: PostgreSQL needs the psycopg package; install it: pip install 'gpudiag[postgresql]'"
         ) from None
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnreachable(
+            f"store: the folder {path.parent} cannot be made ({error.strerror}); choose another: --store"
+        ) from None
+
+
+def hold(url: str) -> IO[bytes] | None:
+    """Take an SQLite file for this process alone, as a server; raises StoreBusy. Others may still look in."""
+    path = file_of(url)
+    if path is None or fcntl is None:
+        return None
+    _make_folder(path)
+    try:
+        held = Path(f"{path}.lock").open("ab")  # noqa: SIM115 (held until the store is closed)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"store {path} cannot be written ({error.strerror}); give its folder to this user, or --store"
+        ) from None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        held.close()
+        raise StoreBusy(
+            f"store {path} is held by another gpudiag server; stop it, or give this one its own: --store"
+        ) from None
+    return held
 
 
 def file_of(url: URL | str) -> Path | None:

@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, text
+from sqlalchemy import Connection, Engine, delete, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.store import tables
 from api.store.decisions import Decisions
-from api.store.engine import StoreCorrupt, file_of, named_errors, open_engine, set_aside
+from api.store.engine import StoreCorrupt, file_of, hold, named_errors, open_engine, set_aside
 from api.store.episodes import Episodes
 from api.store.snapshots import Snapshots
 from api.store.tokens import Tokens
@@ -25,19 +25,33 @@ BATCH_SECONDS = 0.05  # a batch that takes longer is halved: writers wait no lon
 class Store:
     """What is remembered. Reads may come from any thread; writes take turns."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, alone: bool = False) -> None:
+        """`alone`: as a server, which an SQLite file can have only one of."""
         self.url = url
+        self._held = hold(url) if alone else None
         self.damaged: Path | None = None
         self._leading: Connection | None = None
         self._leads = False
         try:
-            self.engine = open_engine(url)
+            self.engine = self._open()
+        except BaseException:
+            self._release()
+            raise
+        self._shelves()
+
+    def _open(self) -> Engine:
+        try:
+            return open_engine(self.url)
         except StoreCorrupt:
-            self.damaged = set_aside(url)
+            self.damaged = set_aside(self.url)
             if self.damaged is None:
                 raise
-            self.engine = open_engine(url)
-        self._shelves()
+            return open_engine(self.url)
+
+    def _release(self) -> None:
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
     def _shelves(self) -> None:
         self.snapshots = Snapshots(self)
@@ -108,6 +122,7 @@ class Store:
     def close(self) -> None:
         self._drop_lead()
         self.engine.dispose()
+        self._release()
 
     # ---- keeping it small
 

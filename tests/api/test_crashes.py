@@ -1,0 +1,386 @@
+"""Real processes that are killed, cut off, and run on stores that fail."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudiag.client import ApiError, Busy, Client
+from gpudiag.model import AgentReading, GpuReading, Snapshot
+from tests.store.conftest import postgresql, postgresql_server
+
+__all__ = ["postgresql", "postgresql_server"]
+
+EVERY_SNAPSHOT = "SELECT n.name, s.sequence FROM snapshots s JOIN nodes n ON n.id = s.node_id"
+START = "import sys; from gpudiag.cli import main; sys.exit(main())"
+
+
+class Process:
+    """`gpudiag serve` in a process of its own."""
+
+    def __init__(self, store: str, *words: str, **popen: Any) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", START, "serve", "--port", "0", "--store", store, *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen,
+        )  # fmt: skip
+        self.url = ""
+
+    def ready(self) -> Process:
+        assert self.process.stdout is not None
+        readable, _, _ = select.select([self.process.stdout], [], [], 30)
+        line = self.process.stdout.readline() if readable else ""
+        assert "serves at" in line, self.fails()
+        self.url = line.split()[-1]
+        return self
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=30)
+        return self.process.returncode
+
+    def fails(self) -> str:
+        """What it says when it does not start."""
+        _, said = self.process.communicate(timeout=30)
+        return said
+
+    def memory_kib(self) -> int:
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Process]]:
+    made: list[Process] = []
+
+    def start(store: str, *words: str, **popen: Any) -> Process:
+        made.append(Process(store, *words, **popen))
+        return made[-1]
+
+    yield start
+    for process in made:
+        if process.process.poll() is None:
+            process.kill()
+        for stream in (process.process.stdout, process.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def snapshot(node: str, sequence: int, at: float | None = None, **shows: Any) -> bytes:
+    known = {"utilization_percent": 5.0, "memory_used_bytes": 1, "memory_total_bytes": 2, **shows}
+    agent = AgentReading(start_id=f"start-{node}", sequence=sequence)
+    gpus = [GpuReading(index=0, uuid=f"GPU-{node}", **known)]
+    return msgspec.json.encode(Snapshot(node=node, taken_at=at or time.time(), agent=agent, gpus=gpus))
+
+
+class Reporter(threading.Thread):
+    """An agent's way to report: in order, each again until it is acknowledged."""
+
+    def __init__(self, node: str, address: Callable[[], str], first: int = 1) -> None:
+        super().__init__()
+        self.node, self.address, self.next = node, address, first
+        self.acknowledged: list[int] = []
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        client, url = None, ""
+        while not self.ended.is_set():
+            if client is None or url != self.address():
+                if client is not None:
+                    client.close()
+                url = self.address()
+                client = Client(url, timeout=5)
+            try:
+                client.send(snapshot(self.node, self.next))
+            except ApiError:
+                time.sleep(0.02)
+                continue
+            self.acknowledged.append(self.next)
+            self.next += 1
+        if client is not None:
+            client.close()
+
+
+def stored_sequences(path: Path) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute(EVERY_SNAPSHOT)
+        for node, sequence in rows:
+            found.setdefault(node, []).append(sequence)
+    connection.close()
+    return found
+
+
+def test_killed_under_load_nothing_acknowledged_is_lost_and_none_is_twice(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    store = f"sqlite:///{tmp_path}/store.sqlite3"
+    running = serve(store).ready()
+    reporters = [Reporter(f"node-{i}", lambda: running.url) for i in range(6)]
+    for reporter in reporters:
+        reporter.start()
+    try:
+        for _ in range(3):
+            time.sleep(0.7)
+            running.kill()
+            running = serve(store).ready()
+        time.sleep(0.5)
+    finally:
+        for reporter in reporters:
+            reporter.ended.set()
+        for reporter in reporters:
+            reporter.join()
+    running.kill()
+
+    found = stored_sequences(tmp_path / "store.sqlite3")
+    for reporter in reporters:
+        assert len(reporter.acknowledged) > 20
+        assert set(reporter.acknowledged) <= set(found[reporter.node])
+        assert len(found[reporter.node]) == len(set(found[reporter.node]))
+
+
+def test_told_to_stop_it_writes_what_it_has_and_ends_well(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    store = f"sqlite:///{tmp_path}/store.sqlite3"
+    running = serve(store).ready()
+    with Client(running.url) as client:
+        client.send([snapshot("node-1", i, time.time() - 100 + 10 * i) for i in range(10)])
+
+    assert running.stop() == 0
+    assert not (tmp_path / "store.sqlite3-wal").exists()
+    with sqlite3.connect(tmp_path / "store.sqlite3") as connection:
+        assert connection.execute("SELECT count(*) FROM windows").fetchone() == (1,)
+    connection.close()
+
+
+def test_a_damaged_store_is_set_aside_and_service_goes_on(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    (tmp_path / "store.sqlite3").write_bytes(b"this was a database once " * 4_000)
+
+    running = serve(f"sqlite:///{tmp_path}/store.sqlite3").ready()
+
+    with Client(running.url) as client:
+        assert client.send(snapshot("node-1", 1))["stored"] == 1
+        assert "set aside" in client._get("/readyz")["note"]
+    aside = list(tmp_path.glob("store.sqlite3.damaged-*"))
+    assert [path.read_bytes()[:4] for path in aside] == [b"this"]
+    assert running.stop() == 0
+
+
+def test_a_store_damaged_while_it_runs_stops_no_service(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    path = tmp_path / "store.sqlite3"
+    running = serve(f"sqlite:///{path}").ready()
+    with Client(running.url, timeout=30) as client:
+        for sequence in range(40):
+            client.send([snapshot(f"node-{i}", sequence) for i in range(20)])
+        size = path.stat().st_size
+        for file in (path, Path(f"{path}-wal")):
+            with file.open("r+b") as damaged:
+                damaged.write(os.urandom(max(size, file.stat().st_size)))
+
+        accepted = 0
+        for sequence in range(40, 400):
+            try:
+                accepted += client.send(snapshot("node-1", sequence))["stored"]
+            except Busy:
+                time.sleep(0.05)
+        assert accepted > 100
+        assert client.diagnosis("node-1")["node"] == "node-1"
+    running.kill()
+
+    running = serve(f"sqlite:///{path}").ready()
+    with Client(running.url) as client:
+        assert client.send(snapshot("node-1", 500))["stored"] == 1
+    assert list(tmp_path.glob("store.sqlite3.damaged-*"))
+
+
+def test_a_store_without_space_refuses_and_recovers(serve: Callable[..., Process], tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "none", small], capture_output=True, text=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        running = serve(f"sqlite:///{small}/store.sqlite3").ready()
+        filling = small / "filling"
+        with Client(running.url) as client:
+            client.send(snapshot("node-1", 1))
+            filling.write_bytes(b"")
+            with pytest.raises(OSError), filling.open("wb", buffering=0) as file:
+                while True:
+                    file.write(b"x" * 4_096)
+            with pytest.raises(Busy, match="no space is left") as caught:
+                for sequence in range(2, 2_000):
+                    client.send(snapshot("node-1", sequence))
+            assert caught.value.retry_after > 0
+            assert client.diagnosis("node-1")["node"] == "node-1"
+            with pytest.raises(Busy):
+                client._get("/readyz")
+
+            filling.unlink()
+            assert client.send(snapshot("node-1", 5_000))["stored"] == 1
+            assert client._get("/readyz")["status"] == "ready"
+        running.stop()
+    finally:
+        subprocess.run(["umount", "-l", small], check=False)
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Callable[[Path], None]]:
+    """Make a folder read-only, also for root."""
+    made: list[Path] = []
+
+    def make(folder: Path) -> None:
+        if os.getuid() != 0:
+            folder.chmod(0o555)
+            return
+        for words in (["--bind", folder, folder], ["-o", "remount,ro,bind", folder]):
+            done = subprocess.run(["mount", *words], capture_output=True, text=True)
+            if done.returncode != 0:
+                pytest.skip(f"root writes everywhere, and nothing can be mounted here: {done.stderr.strip()}")
+            made.append(folder)
+
+    yield make
+    for folder in made[:1]:
+        subprocess.run(["umount", "-l", folder], check=False)
+    for folder in tmp_path.iterdir():
+        folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_store_that_may_not_be_written_is_said_in_one_line(
+    serve: Callable[..., Process], tmp_path: Path, read_only: Callable[[Path], None], there: bool
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    store = f"sqlite:///{folder}/store.sqlite3"
+    if there:
+        serve(store).ready().stop()
+    read_only(folder)
+
+    process = serve(store)
+    said = process.fails()
+
+    assert "cannot be written" in said or "read-only" in said
+    assert "--store" in said and len(said.strip().splitlines()) == 1
+    assert process.process.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--port", "x"], "--port wants a port"),
+        (["--keep", "forever"], "--keep wants a span"),
+        (["--host", "0.0.0.0"], "there are no tokens yet"),
+        (["--config", "/nowhere.toml"], "/nowhere.toml cannot be read"),
+    ],
+)
+def test_it_says_why_it_does_not_start(
+    serve: Callable[..., Process], tmp_path: Path, words: list[str], said: str
+) -> None:
+    process = serve(f"sqlite:///{tmp_path}/store.sqlite3", *words)
+
+    told = process.fails()
+
+    assert said in told
+    assert "Traceback" not in told
+    assert process.process.returncode in (2, 3)
+
+
+def test_a_second_server_on_the_same_file_is_refused(serve: Callable[..., Process], tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/store.sqlite3"
+    serve(store).ready()
+
+    process = serve(store)
+
+    assert "another gpudiag" in process.fails()
+    assert process.process.returncode == 3
+
+
+# ------------------------------------------------------------------- several processes, one PostgreSQL
+
+
+def test_two_processes_on_postgresql_answer_as_one(serve: Callable[..., Process], postgresql: str) -> None:
+    one, two = serve(postgresql).ready(), serve(postgresql).ready()
+    with Client(one.url) as first, Client(two.url) as second:
+        start = time.time() - 400
+        for sequence in range(40):  # a balancer in front: every report may come to another process
+            client = (first, second)[sequence % 2]
+            client.send(snapshot("node-1", sequence, start + 10 * sequence))
+
+        answers = [client.diagnosis("node-1") for client in (first, second)]
+        for answer in answers:
+            answer["observed"].pop("age_seconds")
+
+        assert answers[0] == answers[1]
+        assert answers[0]["observed"]["coverage_ratio"] > 0.9
+        assert first.nodes()["items"][0]["verdict"] == second.nodes()["items"][0]["verdict"]
+        feeds = [client.findings()["items"] for client in (first, second)]
+        assert feeds[0] == feeds[1]
+        ids = [item["finding"]["id"] for item in feeds[0] if item["what"] == "opened"]
+        assert len(ids) == len(set(ids))
+
+
+def test_an_acknowledgement_is_seen_by_the_other_process(
+    serve: Callable[..., Process], postgresql: str
+) -> None:
+    one, two = serve(postgresql).ready(), serve(postgresql).ready()
+    with Client(one.url) as first, Client(two.url) as second:
+        start = time.time() - 400
+        first.send([snapshot("node-1", i, start + 10 * i, error="gpu_is_lost") for i in range(40)])
+        opened = first.findings()["items"][-1]["finding"]["id"]
+        second.diagnosis("node-1")
+
+        second.ack(opened, by="kim")
+        first.send(snapshot("node-1", 41, error="gpu_is_lost"))
+
+        assert first.finding(opened)["state"] == "acknowledged"
+        assert second.finding(opened)["state"] == "acknowledged"
+
+
+def test_killed_under_load_on_postgresql(serve: Callable[..., Process], postgresql: str) -> None:
+    import psycopg
+
+    running = [serve(postgresql).ready(), serve(postgresql).ready()]
+    reporters = [Reporter(f"node-{i}", lambda i=i: running[i % 2].url) for i in range(6)]
+    for reporter in reporters:
+        reporter.start()
+    try:
+        for number in range(2):
+            time.sleep(0.8)
+            running[number].kill()
+            running[number] = serve(postgresql).ready()
+        time.sleep(0.5)
+    finally:
+        for reporter in reporters:
+            reporter.ended.set()
+        for reporter in reporters:
+            reporter.join()
+
+    with psycopg.connect(postgresql) as connection:
+        rows = connection.execute(EVERY_SNAPSHOT).fetchall()
+    for reporter in reporters:
+        found = [sequence for node, sequence in rows if node == reporter.node]
+        assert len(reporter.acknowledged) > 10
+        assert set(reporter.acknowledged) <= set(found)
+        assert len(found) == len(set(found))

@@ -27,7 +27,7 @@ bench: $(VENV)/.development
 	@$(BIN)/python -m benchmarks
 
 bench-kv: $(VENV)/.development
-	@$(BIN)/python -m benchmarks.kv
+	@$(BIN)/python -m benchmarks.kv $(CASES)
 
 scenarios: $(VENV)/.development
 	@$(BIN)/python -m tests.scenarios

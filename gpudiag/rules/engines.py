@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from gpudiag.rule import Fires
 from gpudiag.window import W5, EngineWindow, NotMeasured, ProcessWindow, Window
 
 
@@ -11,6 +15,29 @@ def readable(node: Window) -> list[EngineWindow]:
     if not read and not node.pasted and (node.engines or any(map(serves, node.processes.values()))):
         raise NotMeasured("engine", reason="unreachable" if node.engines else None)
     return read
+
+
+S = TypeVar("S")
+
+
+def each(subjects: Iterable[S], judge: Callable[[S], Fires | Iterable[Fires] | None]) -> Iterator[Fires]:
+    """What `judge` says of each; one that cannot be told hides none of the others.
+
+    Raises NotMeasured when nothing fires and something could not be told.
+    """
+    absent: NotMeasured | None = None
+    fired = False
+    for subject in subjects:
+        try:
+            outcome = judge(subject)
+            found = [outcome] if isinstance(outcome, Fires) else list(outcome or ())
+        except NotMeasured as missing:
+            absent = absent or missing
+            continue
+        fired = fired or bool(found)
+        yield from found
+    if absent is not None and not fired:
+        raise absent
 
 
 def serves(process: ProcessWindow) -> bool:

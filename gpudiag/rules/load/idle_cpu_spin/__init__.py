@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import HINT, Fires, measured, rule
-from gpudiag.rules.engines import asked, only_gpu
+from gpudiag.rules.engines import asked, each, only_gpu
 from gpudiag.window import W5, EngineWindow, NotMeasured, ProcessWindow, Window
 
 
@@ -12,18 +12,19 @@ def idle_cpu_spin(
     node: Window, *, min_thread_percent: float = 90.0, min_quiet_share: float = 0.95
 ) -> Iterator[Fires]:
     """A busy CPU core beside an idle GPU is the engine's polling loop."""
-    for engine in node.engines.values():
+
+    def judged(engine: EngineWindow) -> Fires | None:
         reading = engine.reading
         if not reading.metrics_ok or reading.requests_running or reading.sleeping or not engine.covers(W5):
-            continue
+            return None
         pids = {reading.pid, *(reading.worker_pids or ())}
         mine = [process for process in node.processes.values() if process.reading.pid in pids]
         if mine and all(process.reading.threads is None for process in mine):
             raise NotMeasured("threads")
         hot = next((process for process in mine if _spins(process, min_thread_percent)), None)
         if hot is None or not _quiet(node, engine, min_quiet_share) or asked(engine):
-            continue
-        yield Fires(
+            return None
+        return Fires(
             (
                 measured(
                     "hottest_thread_percent",
@@ -41,6 +42,8 @@ def idle_cpu_spin(
                 "engine": reading.name,
             },
         )
+
+    return each(node.engines.values(), judged)
 
 
 def _spins(process: ProcessWindow, min_percent: float) -> bool:

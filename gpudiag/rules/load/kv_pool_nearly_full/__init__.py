@@ -3,22 +3,25 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import CAPACITY, Fires, measured, rule
-from gpudiag.rules.engines import only_gpu, readable
+from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
 @rule(severity="warning", rank=CAPACITY, explains=("queue-building",))
 def kv_pool_nearly_full(node: Window, *, min_kv_used_ratio: float = 0.90) -> Iterator[Fires]:
     """The KV cache is nearly full under load."""
-    for engine in readable(node):
+
+    def judged(engine: EngineWindow) -> Fires | None:
         reading = engine.reading
         if reading.kv_used_ratio is None or reading.requests_running is None:
-            continue  # this engine has no such gauge
+            return None  # this engine has no such gauge
         used = engine.over("kv_used_ratio", W5)
         if used.mean < min_kv_used_ratio or engine.over("requests_running", W5).mean < 1:
-            continue
+            return None
         engine.require(W5)
-        yield _fires(engine, used.mean)
+        return _fires(engine, used.mean)
+
+    return each(readable(node), judged)
 
 
 def _fires(engine: EngineWindow, used: float) -> Fires:

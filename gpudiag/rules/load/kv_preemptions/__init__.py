@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import CAPACITY, Fires, measured, rule
-from gpudiag.rules.engines import only_gpu, readable
+from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
@@ -12,13 +12,14 @@ def kv_preemptions(
     node: Window, *, min_minutes: int = 3, min_finished_share: float = 0.01
 ) -> Iterator[Fires]:
     """The engine throws sequences out and recomputes them."""
-    for engine in readable(node):
+
+    def judged(engine: EngineWindow) -> Fires | None:
         reading = engine.reading
         if not reading.preemptions_total or not engine.covers(60.0):
-            continue
+            return None
         thrown = engine.rise("preemptions_total", W5)
         if thrown < 1:
-            continue
+            return None
         engine.require(W5)
         finished = (
             0.0 if reading.requests_finished_total is None else engine.rise("requests_finished_total", W5)
@@ -27,7 +28,7 @@ def kv_preemptions(
         often = minutes >= min_minutes
         many = finished > 0 and minutes > 1 and thrown > min_finished_share * finished
         if not often and not many:
-            continue  # one burst, as at the start of a benchmark
+            return None  # one burst, as at the start of a benchmark
         name = reading.name
         evidence = [
             measured("preemptions", round(thrown), window=W5, source=name),
@@ -36,13 +37,15 @@ def kv_preemptions(
         if reading.kv_used_ratio is not None:
             used = engine.over("kv_used_ratio", W5).mean
             evidence.append(measured("kv_used_ratio", round(used, 2), window=W5, source=name))
-        yield Fires(
+        return Fires(
             tuple(evidence),
             confidence="proven",
             key=name,
             gpu=only_gpu(engine),
             words={"engine": name, "model": reading.model or "MODEL"},
         )
+
+    return each(readable(node), judged)
 
 
 def _minutes(engine: EngineWindow) -> int:

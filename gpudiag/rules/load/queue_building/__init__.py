@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudiag.model import Evidence
 from gpudiag.rule import CAPACITY, Fires, declared, measured, rule
-from gpudiag.rules.engines import only_gpu, readable
+from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
@@ -18,20 +18,21 @@ def queue_building(
     max_kv_used_ratio: float = 0.90,
 ) -> Iterator[Fires]:
     """Demand exceeds what this replica serves."""
-    for engine in readable(node):
+
+    def judged(engine: EngineWindow) -> Fires | None:
         reading = engine.reading
         if not reading.requests_waiting or reading.requests_running is None:
-            continue
+            return None
         if engine.share("waits", W5) < min_waiting_share:
-            continue
+            return None
         waiting, running = engine.over("requests_waiting", W5), engine.over("requests_running", W5)
         if reading.kv_used_ratio is not None and reading.kv_used_ratio >= max_kv_used_ratio:
-            continue  # the pool is the limit
+            return None  # the pool is the limit
         limit = reading.max_num_seqs
         if limit is not None and running.mean < min_running_share * limit and waiting.last <= waiting.first:
-            continue
+            return None
         if waiting.last <= waiting.first or _busiest(node, engine) < min_utilization_percent:
-            continue
+            return None
         engine.require(W5)
         name = reading.name
         evidence: list[Evidence] = [
@@ -41,7 +42,9 @@ def queue_building(
         ]
         if limit is not None:
             evidence.append(declared("max_num_seqs", limit, source=name))
-        yield Fires(tuple(evidence), key=name, gpu=only_gpu(engine), words={"engine": name})
+        return Fires(tuple(evidence), key=name, gpu=only_gpu(engine), words={"engine": name})
+
+    return each(readable(node), judged)
 
 
 def _busiest(node: Window, engine: EngineWindow) -> float:

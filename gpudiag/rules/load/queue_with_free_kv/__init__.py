@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import CAPACITY, Fires, declared, measured, rule
-from gpudiag.rules.engines import only_gpu, readable
-from gpudiag.window import W5, Window
+from gpudiag.rules.engines import each, only_gpu, readable
+from gpudiag.window import W5, EngineWindow, Window
 
 
 @rule(severity="info", rank=CAPACITY)
@@ -12,19 +12,20 @@ def queue_with_free_kv(
     node: Window, *, min_waiting_share: float = 0.8, max_kv_used_ratio: float = 0.70
 ) -> Iterator[Fires]:
     """Requests queue although the KV pool has room."""
-    for engine in readable(node):
+
+    def judged(engine: EngineWindow) -> Fires | None:
         reading = engine.reading
         limit = reading.max_num_seqs
         if not reading.requests_waiting or not limit or reading.kv_used_ratio is None:
-            continue
+            return None
         if reading.waiting_reason == "deferred" or engine.share("waits", W5) < min_waiting_share:
-            continue
+            return None
         running, used = engine.over("requests_running", W5), engine.over("kv_used_ratio", W5)
         if running.min < limit or used.mean >= max_kv_used_ratio:
-            continue
+            return None
         engine.require(W5)
         name = reading.name
-        yield Fires(
+        return Fires(
             (
                 measured(
                     "requests_waiting",
@@ -39,3 +40,5 @@ def queue_with_free_kv(
             gpu=only_gpu(engine),
             words={"engine": name},
         )
+
+    return each(readable(node), judged)

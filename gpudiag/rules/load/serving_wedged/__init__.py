@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import STUCK, Fires, measured, rule
-from gpudiag.rules.engines import only_gpu, readable
+from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, NotMeasured, Window
 
 
@@ -25,21 +25,24 @@ def serving_wedged(
     node: Window, *, min_loaded_share: float = 0.95, max_power_share: float = 0.5
 ) -> Iterator[Fires]:
     """Requests are in the engine but no token comes out."""
-    for engine in readable(node):
+
+    def judged(engine: EngineWindow) -> Fires | None:
         reading = engine.reading
         if reading.sleeping or reading.requests_running is None:
-            continue
+            return None
         if engine.share("loaded", W5) < min_loaded_share:
-            continue
+            return None
         if reading.generation_tokens_total is None:
             raise NotMeasured("engine.generation_tokens_total")
         engine.require(W5)
         prompts = 0.0 if reading.prompt_tokens_total is None else engine.rise("prompt_tokens_total", W5)
         if engine.rise("generation_tokens_total", W5) > 0 or prompts > 0:
-            continue
+            return None
         if _long_prefill(node, engine, max_power_share):
-            continue
-        yield _fires(engine)
+            return None
+        return _fires(engine)
+
+    return each(readable(node), judged)
 
 
 def _long_prefill(node: Window, engine: EngineWindow, max_power_share: float) -> bool:

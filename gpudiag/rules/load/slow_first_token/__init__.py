@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import CAPACITY, Fires, measured, rule
-from gpudiag.rules.engines import only_gpu, readable
-from gpudiag.window import W5, W6H, W7D, Window
+from gpudiag.rules.engines import each, only_gpu, readable
+from gpudiag.window import W5, W6H, W7D, EngineWindow, Window
 
 
 @rule(severity="info", rank=CAPACITY, maturity="experimental")
@@ -18,25 +18,26 @@ def slow_first_token(
     warn_seconds: float = 5.0,
 ) -> Iterator[Fires]:
     """Users wait for the first token: prefill or queue, not decoding."""
-    for engine in readable(node):
+
+    def judged(engine: EngineWindow) -> Fires | None:
         reading = engine.reading
         if not reading.first_token_seconds_p95 or reading.first_token_seconds_p95 < min_seconds:
-            continue
+            return None
         finished = (
             0.0 if reading.requests_finished_total is None else engine.rise("requests_finished_total", W5)
         )
         if finished < min_requests:
-            continue
+            return None
         recent = engine.over("first_token_seconds_p95", W5).mean
         if recent < min_seconds:
-            continue
+            return None
         engine.require(W6H)
         usual = engine.over("first_token_seconds_p95", W7D).mean
         if recent <= min_times_usual * usual:
-            continue
+            return None
         name = reading.name
         prompts = 0.0 if reading.prompt_tokens_total is None else engine.rise("prompt_tokens_total", W5)
-        yield Fires(
+        return Fires(
             (
                 measured("first_token_seconds", round(recent, 2), of=round(usual, 2), window=W5, source=name),
                 measured("prompt_tokens_each", round(prompts / finished), window=W5, source=name),
@@ -47,3 +48,5 @@ def slow_first_token(
             gpu=only_gpu(engine),
             words={"engine": name},
         )
+
+    return each(readable(node), judged)

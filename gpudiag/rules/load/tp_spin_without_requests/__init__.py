@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.engines import asked, readable
+from gpudiag.rules.engines import asked, each, readable
 from gpudiag.window import W5, EngineWindow, GpuWindow, Window
 
 
@@ -17,21 +17,22 @@ def tp_spin_without_requests(
 ) -> Iterator[Fires]:
     """Tensor-parallel workers keep GPUs at 100 % although there are no requests."""
     if not node.engines:
-        return
-    for engine in readable(node):
+        return iter(())
+
+    def judged(engine: EngineWindow) -> Iterator[Fires]:
         reading = engine.reading
         if reading.sleeping or reading.requests_running or len(reading.gpus or ()) < 2:
-            continue
+            return
         gpus = [gpu for gpu in node.gpus.values() if gpu.index in (reading.gpus or ())]
         if any(gpu.over("utilization_percent", W5).mean < min_utilization_percent for gpu in gpus):
-            continue
+            return
         engine.require(W5)
         if asked(engine) or any(_others(gpu, engine) for gpu in gpus):
-            continue
+            return
         powers = [(gpu.over("power_watts", W5).mean, gpu.now("power_limit_watts")) for gpu in gpus]
         most = idle_power_share + max_power_share * (1 - idle_power_share)
         if any(power >= most * limit for power, limit in powers):
-            continue
+            return
         for gpu, (power, limit) in zip(gpus, powers, strict=True):
             yield Fires(
                 (
@@ -45,6 +46,8 @@ def tp_spin_without_requests(
                 gpu=gpu.index,
                 words={"engine": reading.name},
             )
+
+    return each(readable(node), judged)
 
 
 def _others(gpu: GpuWindow, engine: EngineWindow) -> bool:

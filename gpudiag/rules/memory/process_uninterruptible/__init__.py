@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import STUCK, Fires, measured, rule
+from gpudiag.rules.engines import each
 from gpudiag.rules.memory.holders import name, owner
 from gpudiag.window import W5, ProcessWindow, Window
 
@@ -29,22 +30,26 @@ FILES = (
 )
 def process_uninterruptible(node: Window, *, min_stuck_share: float = 0.9) -> Iterator[Fires]:
     """A process is stuck in the kernel and holds the GPU."""
-    for process in node.processes.values():
+
+    def judged(process: ProcessWindow) -> Fires | None:
         reading = process.reading
         channel = reading.wait_channel or ""
         in_driver = channel.startswith(DRIVER)
         if reading.state != "D" and not (in_driver and reading.state == "R"):
-            continue
+            return None
         if channel.startswith(FILES) or not (reading.gpus or reading.open_devices or node.pasted):
-            continue
+            return None
         if node.pasted:
             if in_driver:
-                yield _fires(process, None, "likely")
-            continue
+                return _fires(process, None, "likely")
+            return None
         process.require(W5)
         stuck = process.over("uninterruptible", W5).mean
         if reading.state == "D" and stuck >= min_stuck_share:
-            yield _fires(process, stuck, "likely" if in_driver else "possible")
+            return _fires(process, stuck, "likely" if in_driver else "possible")
+        return None
+
+    return each(node.processes.values(), judged)
 
 
 def _fires(process: ProcessWindow, stuck: float | None, confidence: str) -> Fires:

@@ -147,6 +147,7 @@ def _faulty(gpu: GpuWindow) -> bool:
         or reading.error
         or gpu.node.events
         or not gpu.node.log_readable
+        or _complains(gpu.node)
         or reading.ecc_uncorrected_volatile
         or reading.ecc_corrected_volatile
         or reading.ecc_sram_uncorrected_aggregate
@@ -160,6 +161,12 @@ def _faulty(gpu: GpuWindow) -> bool:
         or reading.inforom_corrupted
         or (reading.ecc_uncorrected_volatile is None and not gpu.node.pasted)
     )
+
+
+def _complains(node: Window) -> bool:
+    """Whether pasted text holds an error line of a tool."""
+    paste = node.latest.paste if node.latest else None
+    return bool(paste and paste.errors)
 
 
 def _warm(gpu: GpuWindow) -> bool:
@@ -181,10 +188,18 @@ def _linked(gpu: GpuWindow) -> bool:
         or r.pcie_link_generation != r.pcie_link_generation_max
         or r.pcie_link_width is None
         or r.pcie_link_width != r.pcie_link_width_max
+        or r.pcie_replay_count is None
         or bool(r.pcie_replay_count or r.pcie_fatal_errors or r.pcie_nonfatal_errors)
         or r.nvlinks is not None
         or r.fabric_state not in (None, "not_supported")
+        or bool(gpu.node.events)
+        or _has_switches(gpu.node)
     )
+
+
+def _has_switches(node: Window) -> bool:
+    host = node.latest.host if node.latest else None
+    return bool(host and host.nvswitches)
 
 
 def _adjusted(gpu: GpuWindow) -> bool:

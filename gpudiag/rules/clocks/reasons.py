@@ -31,6 +31,8 @@ def lasting(
         is_set = bool(gpu.now("clocks_event_reasons") & CLOCKS_EVENT[reason])
         return Held((measured("active_now", True),), 1.0, False) if is_set else None
     stats = gpu.over(reason, W5)
+    if stats.mean == 0 and not (counter and getattr(gpu.reading, counter)):
+        return None
     span = min(stats.seconds, W5) or 1.0
     if stats.mean * span >= min_samples:
         return Held((measured("active_ratio", stats.mean, window=span),), stats.mean, gpu.covers(W5))

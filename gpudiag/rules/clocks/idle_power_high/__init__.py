@@ -11,6 +11,8 @@ def idle_power_high(gpu: GpuWindow, *, min_ratio: float = 1.3, min_extra_watts: 
     """Nothing runs, and it draws clearly more than usual at rest."""
     if gpu.node.processes and gpu.processes:
         return None
+    if _like_a_sibling(gpu, min_ratio):
+        return None
     gpu.require(W5)
     if gpu.share("quiet", W5) < 1.0:
         return None
@@ -26,6 +28,17 @@ def idle_power_high(gpu: GpuWindow, *, min_ratio: float = 1.3, min_extra_watts: 
         ),
         variant="siblings" if len(siblings) >= 2 else None,
     )
+
+
+def _like_a_sibling(gpu: GpuWindow, ratio: float) -> bool:
+    """A cheap look: it draws no more than any other card of its model, right now."""
+    reading = gpu.reading
+    others = [
+        other.reading.power_watts
+        for other in gpu.node.gpus.values()
+        if other is not gpu and other.reading.name == reading.name and other.reading.power_watts is not None
+    ]
+    return len(others) >= 2 and reading.power_watts is not None and reading.power_watts < ratio * min(others)
 
 
 def _siblings(gpu: GpuWindow) -> list[float]:

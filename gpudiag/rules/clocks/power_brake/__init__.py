@@ -2,7 +2,7 @@
 
 from gpudiag.rule import THERMAL, Fires, calculated, rule
 from gpudiag.rules.clocks.reasons import Held, lasting
-from gpudiag.window import GpuWindow, NotMeasured, Window
+from gpudiag.window import W5, GpuWindow, NotMeasured, Window
 
 
 @rule(
@@ -40,8 +40,10 @@ def _maybe(gpu: GpuWindow) -> bool:
     reading = gpu.reading
     if not gpu.present or reading.error:
         return False
-    mask, counted = reading.clocks_event_reasons, reading.throttle_power_brake_nanoseconds
-    return mask is None or bool(mask & 0x80) or counted != 0
+    mask = reading.clocks_event_reasons
+    if mask is None or mask & 0x80 or reading.throttle_power_brake_nanoseconds:
+        return True
+    return gpu.throttled_within(W5)
 
 
 def _of(node: Window, braked: dict[int, Held]) -> Fires:

@@ -7,6 +7,7 @@ from gpudiag.rules.clocks.jobs import partners
 from gpudiag.window import W2, W5, W7D, W15, GpuWindow, NotMeasured
 
 IDLE_SHARE_OF_LIMIT = 0.10  # where this GPU was never seen idle
+CLEARLY_WORKING_SHARE = 0.6  # of the limit: no card idles so high that this could be little
 STILL_BYTES_PER_SECOND = 50e6
 
 
@@ -34,7 +35,10 @@ def stuck_job(
     """Busy all the time at little more than idle power, without any sign of progress."""
     if gpu.over("utilization_percent", W5).mean < 95.0 or gpu.share("spinning", W5) < min_spinning_ratio:
         return None
-    power, ceiling = gpu.over("power_watts", W5), _ceiling(gpu, max_power_share)
+    power = gpu.over("power_watts", W5)
+    if power.mean > CLEARLY_WORKING_SHARE * gpu.now("power_limit_watts"):
+        return None
+    ceiling = _ceiling(gpu, max_power_share)
     if power.mean > ceiling:
         return None
     if _progress(gpu, max_memory_utilization_percent):

@@ -16,6 +16,8 @@ def thermal_sw_slowdown(
     gpu: GpuWindow, *, min_ratio: float = 0.3, min_counted_ratio: float = 0.10, max_clock_ratio: float = 0.95
 ) -> Fires | None:
     """Heat made the driver lower the clocks for a good part of the time."""
+    if gpu.over("sw_thermal", W5).mean == 0 and not gpu.reading.throttle_sw_thermal_nanoseconds:
+        return None
     span = W5 if gpu.covers(W5) else 10.0
     held = lasting(gpu, "sw_thermal", "throttle_sw_thermal_nanoseconds", min_ratio * span, min_counted_ratio)
     if held is None:

@@ -12,6 +12,7 @@ BOOT_GRACE = 600.0
     severity="critical",
     rank=MEMORY_ERROR,
     confidence="proven",
+    given=("linked",),
     explains=("nvlink-down", "nvlink-errors", "fabric-degraded"),
 )
 def fabric_not_ready(node: Window) -> Fires | None:

@@ -9,7 +9,7 @@ REPLAYS_PER_LANE_AND_MINUTE = {1: 0.15, 2: 0.3, 3: 0.48, 4: 0.96, 5: 1.92, 6: 3.
 BOOT_GRACE = 600.0
 
 
-@rule(severity="warning", rank=INEFFICIENT)
+@rule(severity="warning", rank=INEFFICIENT, given=("linked",))
 def pcie_errors(node: Window, *, min_corrected_reports: int = 10) -> Iterator[Fires]:
     """Replays above what the link's speed allows for, or error reports of the bus."""
     read = False

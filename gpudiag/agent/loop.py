@@ -15,7 +15,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,11 +30,13 @@ from gpudiag.agent.reporter import Api, Reporter
 from gpudiag.agent.sampler import Harvest, Sampler
 from gpudiag.agent.servers import DeclaredServer, Servers
 from gpudiag.agent.spool import Spool
-from gpudiag.model import AgentReading, Gap, HostReading, KernelEvent, Snapshot, Source
+from gpudiag.model import AgentReading, Gap, HostReading, KernelEvent, ProcessReading, Snapshot, Source
 
 HISTORY = 360  # snapshots kept for `gpudiag why`: an hour
 RELEASE_SECONDS = 600.0
 LONGEST_RELEASE = 86_400.0
+
+_Seen = TypeVar("_Seen")
 
 
 class Observer:
@@ -84,8 +86,13 @@ class Observer:
         """Everything since the snapshot before."""
         harvest = self.sampler.harvest(patience=max(2.0, 0.8 * self.interval))
         now, monotonic = self.clock.time(), self.clock.monotonic()
-        host = self._host.read(now, monotonic)
-        processes = self._processes.read(harvest.uses, harvest.minors, now, monotonic, host.booted_at)
+        look = _Looking(harvest.gaps)
+        host = look.at("host", lambda: self._host.read(now, monotonic), HostReading())
+        processes: list[ProcessReading] = look.at(
+            "processes",
+            lambda: self._processes.read(harvest.uses, harvest.minors, now, monotonic, host.booted_at),
+            [],
+        )
         snapshot = Snapshot(
             node=self.node,
             taken_at=round(now, 3),
@@ -96,9 +103,9 @@ class Observer:
             nvml=harvest.nvml,
             gpus=harvest.gpus,
             processes=processes,
-            engines=self._servers.read(processes),
+            engines=look.at("engines", lambda: self._servers.read(processes), []),
             host=host,
-            events=self._events(harvest, host),
+            events=look.at("kernel_log", lambda: self._events(harvest, host), []),
             gaps=harvest.gaps,
         )
         self._place_gpus(snapshot)
@@ -158,6 +165,21 @@ class Observer:
         elif harvest.nvml.error == "library_mismatch" and self._opened_with is not None:
             running = host.kernel_driver_version
             self.driver_changed = running is not None and running != self._opened_with
+
+
+class _Looking:
+    """Looks at one part after the other: one that fails is a gap and takes no other with it."""
+
+    def __init__(self, gaps: list[Gap]) -> None:
+        self._gaps = gaps
+
+    def at(self, part: str, look: Callable[[], _Seen], otherwise: _Seen) -> _Seen:
+        try:
+            return look()
+        except Exception as error:
+            detail = f"{type(error).__name__}: {error}"[:200]
+            self._gaps.append(Gap(subject="host", metric=part, reason="unknown_error", detail=detail))
+            return otherwise
 
 
 class Agent:
@@ -243,7 +265,10 @@ class Agent:
         if self._random_phase and self._reporter is not None:
             due = self._clock.monotonic() + max(1.0, self._reporter.phase(interval))
         while not self._clock.wait(self._stop, due - self._clock.monotonic()):
-            self._take()
+            try:
+                self._take()
+            except Exception as error:  # one look that fails must not be the last
+                self._say(f"no snapshot this time: {type(error).__name__}: {error}")
             if self.observer.driver_changed:
                 self._say("the driver was replaced: starting again with its new library")
                 return "restart"

@@ -66,10 +66,11 @@ _LASTING = frozenset({"not_supported", "no_permission", "function_not_found"})
 class NvmlFault(Exception):
     """NVML as a whole does not answer; `reason` is one of model.REASONS, `code` NVML's own number."""
 
-    def __init__(self, reason: str, code: int | None = None) -> None:
+    def __init__(self, reason: str, code: int | None = None, detail: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.code = code
+        self.detail = detail
 
 
 class DeviceFault(Exception):
@@ -311,7 +312,7 @@ class Library:
             handle = pynvml.nvmlDeviceGetHandleByIndex(index)
             uuid = decoded(pynvml.nvmlDeviceGetUUID(handle))
             bus_id = decoded(pynvml.nvmlDeviceGetPciInfo(handle).busId)
-        except _CAUGHT as error:
+        except (*_CAUGHT, ValueError) as error:
             device = here_before or Device(index, None, None, None)
             device.error = reason_of(error)
             return device
@@ -324,7 +325,7 @@ class Library:
         try:
             self._progress(call)
             return getattr(pynvml, call)(*arguments)
-        except (*_CAUGHT, AttributeError):
+        except (*_CAUGHT, AttributeError, ValueError):
             return None
 
     # ---- Xid events: the second source, for hosts whose kernel log we may not read
@@ -454,6 +455,10 @@ class Library:
                     kept.append(row)
                 if device.error:
                     raise DeviceFault(device.error) from None
+                continue
+            except ValueError:  # a text that is none
+                device.failed.update(dict.fromkeys(row.fields, "nonsense"))
+                kept.append(row)
                 continue
             except AttributeError:  # these bindings are older than the row
                 device.refuses(row.fields, "function_not_found")

@@ -108,6 +108,10 @@ class Reporter:
             self._back_off(now)
             self._tell(str(error))
             return False
+        except Exception as error:  # reporting must outlive whatever an answer does to it
+            self._back_off(now)
+            self._tell(f"sending failed: {type(error).__name__}: {error}")
+            return False
         if self._said is not None:
             self._say(f"reporting again, {len(self._spool)} snapshots wait")
             self._said = None

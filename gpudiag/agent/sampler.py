@@ -258,6 +258,10 @@ class _Worker:
                     del device.rows[:-ROWS_KEPT]
         except NvmlFault as fault:
             self._lose(fault)
+        except _Abandoned:
+            raise
+        except Exception as error:  # the watcher must outlive whatever the driver's answers do to it
+            self._lose(_surprise(error))
         self.busy_with = None
         self._since = None
         self._sweeps.append(self._clock.monotonic() - start)
@@ -311,14 +315,17 @@ class _Worker:
                 if self._sampler.listens:
                     self.library.watch_events()
                     found.xids = self.library.events()
-            except NvmlFault as fault:
-                self._lose(fault)
+            except _Abandoned:
+                raise
+            except Exception as error:
+                self._lose(error if isinstance(error, NvmlFault) else _surprise(error))
                 found.gpus, found.uses, found.gaps = [], {}, []
         self.busy_with = None
         self._since = None
         if self._fault is not None and not self.library.is_open:
             nvml.error, nvml.error_code = self._fault.reason, self._fault.code
-            found.gaps.append(Gap(subject="node", metric="nvml", reason=self._fault.reason))
+            gap = Gap(subject="node", metric="nvml", reason=self._fault.reason, detail=self._fault.detail)
+            found.gaps.append(gap)
         return found
 
     def _gather_device(self, device: Device, found: Harvest) -> None:
@@ -352,6 +359,10 @@ class _Worker:
 
 class _Abandoned(Exception):
     """This thread was given up while it hung; what it brings back is too late."""
+
+
+def _surprise(error: Exception) -> NvmlFault:
+    return NvmlFault("unknown_error", detail=f"{type(error).__name__}: {error}"[:200])
 
 
 def _only_identity(reading: GpuReading, error: str | None) -> GpuReading:

@@ -293,6 +293,19 @@ def test_a_driver_that_was_updated_before_we_came_is_reported_and_not_restarted(
     assert running.ended == ["stopped"]
 
 
+def test_a_part_that_answers_garbage_takes_no_other_with_it(
+    nvml: Nvml, host: FakeHost, tmp_path: Path
+) -> None:
+    host.file("meminfo", "MemTotal: lots\n")
+    with Running(host, tmp_path) as running:
+        snapshot = running.passes(15).agent.history[-1]
+
+    assert [gpu.power_watts for gpu in snapshot.gpus] == [70, 70]
+    assert snapshot.host is not None
+    assert snapshot.host.memory_total_bytes is None
+    assert ("host", "host", "unknown_error") in [(g.subject, g.metric, g.reason) for g in snapshot.gaps]
+
+
 # ---- the door
 
 

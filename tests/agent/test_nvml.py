@@ -180,6 +180,14 @@ def test_nonsense_becomes_a_gap(nvml: Nvml, change: dict[str, int], metric: str)
     assert gap(found, "gpu:0", metric) == "nonsense"
 
 
+def test_a_name_that_is_no_text_does_not_stop_the_rest(nvml: Nvml) -> None:
+    nvml.gpu(0).state.name = b"\xff\xfe\x80"
+    found = harvest()
+
+    assert (found.gpus[0].name, found.gpus[0].power_watts) == (None, 70.0)
+    assert gap(found, "gpu:0", "name") == "nonsense"
+
+
 def test_no_permission_for_the_process_list_is_told(nvml: Nvml) -> None:
     nvml.gpu(0).runs_process(7, GIB).denies_process_list()
     found = harvest()

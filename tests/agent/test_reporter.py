@@ -149,6 +149,16 @@ def test_a_wrong_token_loses_nothing_and_says_what_to_do(
     assert any("gpudiag token create" in line for line in said)
 
 
+def test_a_surprise_while_sending_loses_nothing(server: Server, reporter: Reporter, said: list[str]) -> None:
+    server.fails = ZeroDivisionError("nobody expected this")
+    reporter.report(b"one", 0.0)
+    server.fails = None
+    drain(reporter, 10.0)
+
+    assert server.got == [b"one"]
+    assert "nobody expected this" in said[0]
+
+
 def test_a_trouble_is_said_once(server: Server, reporter: Reporter, said: list[str]) -> None:
     server.fails = Unreachable("nothing listens")
     for number in range(50):

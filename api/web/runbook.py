@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from gpudiag.examine import examine
+from gpudiag.examine import default_rules, examine, finding_of
 from gpudiag.explain import explain
+from gpudiag.fleet import Fleet
 from gpudiag.rule import Case, Rule
+from gpudiag.window import NotMeasured
 from gpudiag.words import Language
 from gpudiag.words.pages import Page, fill, flowing, page_of
 
@@ -61,19 +63,34 @@ def _form(rule_id: str, module: str, variant: str | None, language: Language) ->
     for case in cases:
         if case.expect != "fires" or (variant is not None and case.variant != variant):
             continue
-        finding = _fired(rule_id, case, language)
-        if finding and (variant is not None or finding["headline"]):
+        finding = _fired(default_rules().by_id[rule_id], case, language)
+        if finding:
             return Form(variant, case.title, finding)
     return None
 
 
-def _fired(rule_id: str, case: Case, language: Language) -> dict[str, Any] | None:
-    window = case.window()
-    if not hasattr(window, "latest"):  # a case about a fleet: several windows, no single node's answer
+def _fired(rule: Rule, case: Case, language: Language) -> dict[str, Any] | None:
+    """The rule's finding in a case, before other rules explain it away."""
+    subject = case.window()
+    if isinstance(subject, Fleet):
+        subject.judged_at = subject.now if case.now is None else case.now
+        window, now = next(iter(subject.windows.values())), subject.judged_at
+    else:
+        window, now = subject, subject.time if case.now is None else case.now
+    checkup = examine(window, now=now)
+    gpu = (
+        next((g for g in window.gpus_in_order() if g.index == case.gpu), None)
+        if rule.subject == "gpu"
+        else None
+    )
+    try:
+        outcomes = rule.judged(gpu or subject)
+    except NotMeasured:
         return None
-    diagnosis = explain(examine(window, now=case.now), language)
-    found = [*diagnosis.findings, *(f for gpu in diagnosis.gpus for f in gpu["findings"])]
-    return next((finding for finding in found if finding["rule"] == rule_id), None)
+    checkup.findings = [finding_of(rule, outcome, gpu) for outcome in outcomes]
+    diagnosis = explain(checkup, language)
+    found = [*diagnosis.findings, *(f for entry in diagnosis.gpus for f in entry["findings"])]
+    return next((finding for finding in found if finding["rule"] == rule.id), None)
 
 
 def in_general(template: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, g, make_response, redirect, render_template, request, url_for
+from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from api.web import language, pictures, show
@@ -25,6 +26,8 @@ POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+LARGEST_PASTE = 4 << 20
+ROOM_FOR_FORM = 64 << 10
 PAST_SECONDS = 3600.0
 ON_ONE_PAGE = 250  # nodes
 MARKDOWN = "text/markdown"
@@ -49,6 +52,7 @@ def pages(answers: Answers, *, simulated: bool = False, chat: Chat | None = None
     web.after_request(_careful)
     web.context_processor(lambda: _everywhere(simulated, chat is not None))
     web.register_error_handler(GpudiagError, _failed)
+    web.register_error_handler(HTTPException, _refused)
     _add_fleet(web, answers)
     _add_rules(web, answers)
     _add_login(web, answers)
@@ -106,6 +110,16 @@ def _failed(error: GpudiagError) -> tuple[str, int]:
     return render_template("web/error.html", message=str(error), nearest=nearest or []), status
 
 
+def _refused(error: HTTPException) -> Any:
+    """What the framework itself refuses, such as a body that is too large, as a page."""
+    status = error.code or 500
+    if status < 400:
+        return error
+    lang = language.chosen()
+    said = SENTENCES[lang]["too_large"] if status == 413 else error.description or error.name
+    return render_template("web/error.html", message=said, nearest=[]), status
+
+
 # ---------------------------------------------------------------------------------------- nodes
 
 
@@ -141,6 +155,8 @@ def _add_fleet(web: Blueprint, answers: Answers) -> None:
 
     @web.post("/explain")
     def explain() -> str:
+        request.max_content_length = LARGEST_PASTE + ROOM_FOR_FORM
+        request.max_form_memory_size = LARGEST_PASTE
         upload = request.files.get("file")
         text = upload.read() if upload and upload.filename else request.form.get("text", "").encode()
         return _diagnosis_page(answers.pasted(text, language.chosen()), None, None)

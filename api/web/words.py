@@ -98,6 +98,7 @@ EN: dict[str, str] = {
     "bad_token": "That token is not known here. Tokens are copied whole, without spaces.",
     # errors
     "sorry": "That did not work",
+    "too_large": "This text is larger than 4 MiB. Paste the part about one host.",
     "nearest": "Did you mean",
     "back": "Back to the fleet",
     # calculator
@@ -252,6 +253,7 @@ KO: dict[str, str] = {
     "token": "토큰",
     "bad_token": "등록되지 않은 토큰입니다. 공백 없이 전체를 복사했는지 확인하십시오.",
     "sorry": "처리하지 못했습니다",
+    "too_large": "4 MiB보다 큰 텍스트입니다. 호스트 한 대에 대한 부분만 붙여 넣으십시오.",
     "nearest": "비슷한 이름",
     "back": "전체 노드로 돌아가기",
     "kv_lead": (

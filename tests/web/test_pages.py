@@ -109,6 +109,24 @@ def test_text_without_a_gpu_is_answered_with_a_sentence(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("nvidia-smi")
 
 
+def test_a_long_paste_is_read_whole(page: Page) -> None:
+    page.goto("/explain")
+    page.evaluate(
+        "text => document.querySelector('textarea').value = text", "a line of a log\n" * 60_000 + SMI
+    )
+    page.get_by_role("button", name="Explain").click()
+
+    expect(page.locator(".processes")).to_contain_text("VLLM::EngineCore")
+
+
+def test_an_endless_paste_is_refused_with_a_sentence(page: Page) -> None:
+    page.goto("/explain")
+    page.evaluate("document.querySelector('textarea').value = 'x'.repeat(5 << 20)")
+    page.get_by_role("button", name="Explain").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("larger than 4 MiB")
+
+
 def test_an_unknown_node_offers_the_nearest(page: Page) -> None:
     answer = page.goto("/nodes/node-33")
 

@@ -121,7 +121,8 @@ def _ending(
     rule = rules.by_id.get(finding.rule)
     if rule is None:
         return "gone"  # the rule itself is no more
-    if (finding.rule, finding.gpu) in unjudged:
+    not_told = (finding.rule, finding.gpu) in unjudged or (finding.rule, None) in unjudged
+    if not_told or (window is not None and _unseen(finding, window)):
         known.clear_since = None
         return None
     if finding.rule in explained and rule.clear_seconds > 0:
@@ -133,12 +134,21 @@ def _ending(
     return "resolved" if now - known.clear_since >= rule.clear_seconds else None
 
 
+def _unseen(finding: Finding, window: Window) -> bool:
+    """Whether the finding's GPU was not read just now: the driver does not answer, nobody judged it clear."""
+    if finding.gpu is None:
+        return False
+    gpus = [gpu for gpu in window.gpus.values() if gpu.index == finding.gpu]
+    return bool(gpus) and all(gpu.unread for gpu in gpus)
+
+
 def subject_is_gone(finding: Finding, window: Window) -> bool:
     """Whether the GPU or the process that a finding is about is proven to be no more."""
     if finding.key.startswith("pid:"):
         pid = finding.key.split(":")[1]
         alive = any(str(process) == pid for process, _ in window.processes)
-        return not alive and bool(window.latest and not window.gap("host", "processes"))
+        blind = window.latest is None or (window.latest.nvml is not None and window.latest.nvml.error)
+        return not alive and not blind and not window.gap("host", "processes")
     if finding.gpu_uuid is not None:
         return finding.gpu_uuid not in window.gpus
     return False

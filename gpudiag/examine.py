@@ -163,7 +163,8 @@ def judge(window: Window, rules: Ruleset | None = None, now: float | None = None
         checkup.findings = [f for f in checkup.findings if f.rule == STALE or survives_silence(f, rules)]
     else:
         for gpu, bits in gates:
-            _judge(rules.asked("gpu", bits), gpu, gpu, checkup)
+            if not gpu.unread:
+                _judge(rules.asked("gpu", bits), gpu, gpu, checkup)
     checkup.findings = precede(checkup.findings, rules)
     return checkup
 

@@ -547,6 +547,11 @@ class GpuWindow(Subject):
     def index(self) -> int:
         return self.reading.index
 
+    @property
+    def unread(self) -> bool:
+        """The newest snapshot does not carry it, because the driver did not answer: it may still be there."""
+        return self.present and self.last_seen < self.node.time
+
     def add(self, at: float, seconds: float, reading: GpuReading) -> None:
         before = self._before
         self.track.append(at, seconds, _gpu_row(reading, before))

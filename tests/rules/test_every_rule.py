@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def outcome(rule: Rule, case: Case) -> tuple[str, list[Fires], Checkup]:
     """What the whole judge says: gates, thresholds and all, before other rules explain it away."""
     from gpudiag.examine import examine
 
-    subject = case.window()
+    subject: Any = case.window()
     if rule.subject == "fleet":
         subject.judged_at = case.now if case.now is not None else subject.now
         window = next(iter(subject.windows.values()))

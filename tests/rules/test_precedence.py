@@ -1,0 +1,371 @@
+"""Whole situations through the judge: one headline that explains the most, the rest beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpudiag.changes import Changes, reconcile
+from gpudiag.examine import default_rules, examine
+from gpudiag.explain import Diagnosis, explain
+from gpudiag.model import MigDevice, NvmlReading, ThreadReading
+from gpudiag.rules.situations import (
+    GIB,
+    Situation,
+    pasted,
+    starved_server,
+    starved_training,
+    vllm_busy,
+    vllm_idle,
+    vllm_processes,
+)
+from gpudiag.verdict import verdict_of_gpu, verdict_of_node
+from gpudiag.window import Window
+
+
+def diagnosis_of(subject: Situation | Window, now: float | None = None) -> Diagnosis:
+    window = subject.window if isinstance(subject, Situation) else subject
+    return explain(examine(window, now=now))
+
+
+def found(diagnosis: Diagnosis) -> set[str]:
+    """Every finding's rule, of the node and of its GPUs."""
+    rules = {finding["rule"] for finding in diagnosis.findings}
+    return rules | {finding["rule"] for gpu in diagnosis.gpus for finding in gpu["findings"]}
+
+
+def verdict(subject: Situation | Window, now: float | None = None) -> tuple[str, str]:
+    said = diagnosis_of(subject, now).verdict
+    return said["severity"], said["rule"]
+
+
+def orphan() -> Situation:
+    s = Situation()
+    s.all_gpus(memory_used_bytes=75 * GIB, memory_free_bytes=4 * GIB)
+    s.runs({0: 74 * GIB}, pid=4121, name="VLLM::EngineCore", parent_pid=1, parent_name="systemd")
+    return s.passes(minutes=6)
+
+
+def hot_thread(s: Situation) -> Situation:
+    s.runs(pid=4121, threads=[ThreadReading(tid=1, cpu_percent=99.0), ThreadReading(tid=2, cpu_percent=5.0)])
+    return s
+
+
+# ---------------------------------------------------------------------------- normal states headline
+
+
+def test_a_reserved_pool_is_normal_and_opens_with_the_known_sentence() -> None:
+    said = diagnosis_of(vllm_idle()).verdict
+
+    assert ("ok", "kv-pool-reserved-idle") == (said["severity"], said["rule"])
+    assert said["headline"] == "memory full, util 0%: reserved KV pool, normal"
+
+
+def test_a_hint_never_headlines_over_a_state() -> None:
+    s = vllm_idle(minutes=0)
+    s.gpu(0).shows(persistence_mode=False)
+
+    assert verdict(s.passes(minutes=6)) == ("ok", "kv-pool-reserved-idle")
+
+
+def test_a_polling_thread_of_an_idle_engine_stands_beside_the_pool() -> None:
+    s = vllm_idle(minutes=0)
+    s.runs(pid=4100, threads=[])
+    diagnosis = diagnosis_of(hot_thread(s).passes(minutes=6))
+
+    assert diagnosis.verdict["rule"] == "kv-pool-reserved-idle"
+    assert "idle-cpu-spin" in found(diagnosis)
+    assert "cpu-bound-single-core" not in found(diagnosis)
+
+
+def test_a_pool_explains_the_held_and_the_nearly_full_memory() -> None:
+    rules = found(diagnosis_of(vllm_idle()))
+
+    assert not rules & {"memory-held-idle", "oom-risk", "weights-loaded-idle", "hidden-memory", "gpu-free"}
+
+
+def test_a_busy_server_is_working_normally() -> None:
+    assert verdict(vllm_busy()) == ("ok", "healthy-busy")
+
+
+def test_a_server_that_loads_is_starting_not_held() -> None:
+    s = Situation()
+    process = s.runs({0: GIB}, pid=4121, name="VLLM::EngineCore", started_at=s.now, parent_name="vllm")
+    for held in range(10, 70, 4):
+        s.gpu(0).shows(memory_used_bytes=held * GIB)
+        process.gpus[0].memory_used_bytes = held * GIB  # type: ignore[index]
+        s.reports()
+
+    assert verdict(s) == ("ok", "model-loading")
+
+
+def test_mig_without_utilization_is_unknown_use_not_an_idle_gpu() -> None:
+    s = Situation()
+    slices = [MigDevice(index=0, gpu_instance=1, memory_used_bytes=20 * GIB, memory_total_bytes=40 * GIB)]
+    s.gpu(0).shows(mig_mode=True, mig_devices=slices, utilization_percent=None, memory_used_bytes=20 * GIB)
+    s.misses("gpu:0", "utilization_percent", "not_supported")
+    rules = found(diagnosis_of(s.passes(minutes=6)))
+
+    assert "mig-util-not-available" in rules
+    assert not rules & {"gpu-free", "memory-held-idle", "low-util-under-load", "hidden-memory"}
+
+
+# ------------------------------------------------------------------------ what must never be normal
+
+
+def test_an_orphan_beats_the_pool_it_looks_like() -> None:
+    diagnosis = diagnosis_of(orphan())
+
+    assert ("critical", "orphaned-engine") == (diagnosis.verdict["severity"], diagnosis.verdict["rule"])
+    assert "kv-pool-reserved-idle" not in found(diagnosis)
+
+
+def test_a_pool_whose_server_cannot_be_asked_only_looks_like_one() -> None:
+    s = Situation()
+    s.all_gpus(memory_used_bytes=75 * GIB, memory_free_bytes=4 * GIB)
+    vllm_processes(s)
+    said = diagnosis_of(s.passes(minutes=6)).verdict
+
+    assert ("info", "kv-pool-reserved-idle") == (said["severity"], said["rule"])
+    assert "looks like" in said["headline"]
+
+
+def test_a_wedged_server_is_not_a_pool_at_rest() -> None:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", requests_running=1.0, requests_waiting=14.0)
+
+    assert verdict(s.passes(minutes=6)) == ("critical", "serving-wedged")
+
+
+def test_memory_that_nobody_claims_is_a_warning() -> None:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=30 * GIB)
+    s.agent.uid = 1000
+
+    assert verdict(s.passes(minutes=6)) == ("warning", "hidden-memory")
+
+
+def test_a_leak_explains_the_hidden_memory() -> None:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=30 * GIB)
+    diagnosis = diagnosis_of(s.passes(minutes=18))
+
+    assert diagnosis.verdict["rule"] == "leaked-memory-no-process"
+    assert "hidden-memory" in diagnosis.gpus[0]["findings"][0]["explains"]
+    assert "hidden-memory" not in found(diagnosis)
+
+
+def test_a_quiet_gpu_that_cannot_be_read_is_unknown() -> None:
+    s = Situation()
+    s.gpu(0).hides("utilization_percent")
+    s.misses("gpu:0", "utilization_percent", "no_permission")
+    diagnosis = diagnosis_of(s.passes(minutes=6))
+
+    assert ("unknown", "not-enough-evidence") == (diagnosis.verdict["severity"], diagnosis.verdict["rule"])
+    assert "not-enough-evidence" in {entry["rule"] for entry in diagnosis.gpus[0]["unjudged"]}
+
+
+def test_thirty_seconds_of_an_idle_engine_are_no_proof() -> None:
+    severity, rule = verdict(vllm_idle(minutes=0.5))
+
+    assert (severity, rule) == ("info", "kv-pool-reserved-idle")
+
+
+# --------------------------------------------------------------------------------- load and causes
+
+
+def test_a_proven_cause_headlines_and_its_umbrella_stays() -> None:
+    diagnosis = diagnosis_of(hot_thread(starved_server(minutes=0)).passes(minutes=6))
+
+    assert ("warning", "cpu-bound-single-core") == (diagnosis.verdict["severity"], diagnosis.verdict["rule"])
+    assert "low-util-under-load" in found(diagnosis)
+
+
+def test_without_a_visible_cause_the_umbrella_headlines() -> None:
+    said = diagnosis_of(starved_server()).verdict
+
+    assert said["headline"] == "util low under load: check batch/CPU preprocessing"
+
+
+def test_a_quota_explains_a_saturated_cpu() -> None:
+    s = starved_training(minutes=0, cpu_pressure_some=60.0)
+    s.runs(pid=5400, pod="train-0", cpu_quota_throttled_ratio=0.4)
+    diagnosis = diagnosis_of(s.passes(minutes=6))
+
+    assert diagnosis.verdict["rule"] == "cpu-throttled"
+    assert "cpu-saturated" not in found(diagnosis)
+
+
+def test_low_utilization_without_load_is_never_called_low() -> None:
+    for situation in (vllm_idle(), Situation().passes(minutes=6)):
+        assert "low-util-under-load" not in found(diagnosis_of(situation))
+
+
+def test_a_wedged_server_explains_the_low_utilization() -> None:
+    s = starved_server(minutes=0)
+    s.rates.clear()
+    diagnosis = diagnosis_of(s.passes(minutes=6))
+
+    assert diagnosis.verdict["rule"] == "serving-wedged"
+    assert "low-util-under-load" not in found(diagnosis)
+
+
+# -------------------------------------------------------------------------------- blindness first
+
+
+def test_silence_beats_every_state() -> None:
+    s = vllm_idle()
+
+    assert verdict(s, now=s.now + 90) == ("warning", "agent-stale")
+
+
+def test_silence_beats_a_wedged_server_of_before() -> None:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", requests_running=1.0, requests_waiting=14.0)
+    s.passes(minutes=6)
+
+    assert verdict(s, now=s.now + 120) == ("warning", "agent-stale")
+
+
+def test_a_node_that_was_busy_and_went_silent_is_critical() -> None:
+    s = vllm_busy()
+
+    assert verdict(s, now=s.now + 900) == ("critical", "agent-stale")
+
+
+def test_a_missing_driver_says_so_and_nothing_of_gpus() -> None:
+    s = Situation(gpus=8).passes(minutes=6)
+    s.gpus.clear()
+    s.nvml = NvmlReading(error="library_mismatch", error_code=18)
+    diagnosis = diagnosis_of(s.passes(minutes=2))
+
+    assert diagnosis.verdict["rule"] == "driver-library-mismatch"
+    assert not found(diagnosis) & {"nvml-unavailable", "gpu-count-changed", "gpu-free", "gpu-lost-bus"}
+
+
+def test_a_node_takes_the_worst_of_its_gpus() -> None:
+    s = Situation(gpus=2)
+    s.gpu(1).shows(memory_used_bytes=30 * GIB)
+    s.agent.uid = 1000
+    s.passes(minutes=6)
+    checkup, rules = examine(s.window), default_rules()
+
+    assert verdict_of_gpu(checkup, 0, rules).rule == "gpu-free"
+    assert (verdict_of_node(checkup, rules).severity, verdict_of_node(checkup, rules).gpu) == ("warning", 1)
+
+
+def test_eight_gpus_of_one_engine_share_one_headline() -> None:
+    said = diagnosis_of(vllm_idle(gpus=8)).verdict
+
+    assert said["headline"].startswith("memory full, util 0%")
+
+
+# ------------------------------------------------------------------------------------- one sample
+
+
+@pytest.mark.parametrize(
+    ("shows", "allowed"),
+    [
+        ({"memory_used_bytes": 4 << 20, "process_list": "none"}, {"ok"}),
+        ({"memory_used_bytes": 60 * GIB, "process_list": "cut"}, {"info", "warning", "unknown"}),
+        ({"memory_used_bytes": 60 * GIB, "process_list": "empty"}, {"info", "warning", "unknown"}),
+        ({"memory_used_bytes": 60 * GIB, "process_list": "none"}, {"info", "warning", "unknown"}),
+        (
+            {"memory_used_bytes": 60 * GIB, "utilization_percent": 98.0, "power_watts": 610.0},
+            {"ok", "info", "warning"},
+        ),
+        (
+            {"memory_used_bytes": GIB, "utilization_percent": 100.0, "power_watts": 90.0},
+            {"info", "warning", "unknown"},
+        ),
+        ({"memory_used_bytes": None, "process_list": "none"}, {"info", "unknown"}),
+        (
+            {"utilization_percent": None, "memory_used_bytes": 60 * GIB, "process_list": "cut"},
+            {"info", "unknown"},
+        ),
+    ],
+)
+def test_one_pasted_sample_says_what_is_visible(shows: dict[str, Any], allowed: set[str]) -> None:
+    assert verdict(pasted(**shows))[0] in allowed
+
+
+def test_one_sample_proves_no_pattern() -> None:
+    for shows in ({"memory_used_bytes": 4 << 20, "process_list": "none"}, {"memory_used_bytes": 60 * GIB}):
+        diagnosis = diagnosis_of(pasted(**shows))  # type: ignore[arg-type]
+        states = [f for gpu in diagnosis.gpus for f in gpu["findings"] if f["rule"] != "metric-not-supported"]
+
+        assert all(finding["confidence"] == "possible" for finding in states)
+
+
+# ---------------------------------------------------------------------------------- what ends, when
+
+
+def followed(*situations: Situation) -> Changes:
+    """What is open after each of these moments was judged in turn."""
+    rules, changes = default_rules(), Changes(open={})
+    for situation in situations:
+        checkup = examine(situation.window, rules)
+        changes = reconcile(changes.open, checkup, rules, situation.window)
+    return changes
+
+
+def open_rules(changes: Changes) -> set[str]:
+    return {rule for rule, _, _ in changes.open}
+
+
+def test_a_driver_that_does_not_answer_heals_no_gpu() -> None:
+    s = Situation(gpus=2)
+    s.gpu(1).shows(memory_used_bytes=30 * GIB)
+    s.agent.uid = 1000
+    before = followed(s.passes(minutes=6))
+    s.gpus.clear()
+    s.nvml = NvmlReading(error="driver_not_loaded")
+    s.passes(minutes=2)
+    rules = default_rules()
+    changes = reconcile(before.open, examine(s.window, rules), rules, s.window)
+    s.passes(minutes=8)
+    changes = reconcile(changes.open, examine(s.window, rules), rules, s.window)
+
+    assert {"hidden-memory", "nvml-unavailable"} <= open_rules(changes)
+    assert not changes.resolved and not changes.gone
+
+
+def test_a_wedged_server_stays_open_while_its_metrics_do_not_answer() -> None:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", requests_running=1.0, requests_waiting=14.0)
+    before, rules = followed(s.passes(minutes=6)), default_rules()
+    s.serves("vllm", metrics_ok=False)
+    s.passes(minutes=1)
+    changes = reconcile(before.open, examine(s.window, rules), rules, s.window)
+    s.passes(minutes=9)
+    changes = reconcile(changes.open, examine(s.window, rules), rules, s.window)
+
+    assert "serving-wedged" in open_rules(changes)
+
+
+def test_a_wedged_server_that_answers_again_is_resolved_after_five_clear_minutes() -> None:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", requests_running=1.0, requests_waiting=14.0)
+    before, rules = followed(s.passes(minutes=6)), default_rules()
+    s.serves("vllm", requests_waiting=0.0, rates={"generation_tokens_total": 300.0})
+    s.passes(minutes=1)
+    changes = reconcile(before.open, examine(s.window, rules), rules, s.window)
+
+    assert "serving-wedged" in open_rules(changes)
+
+    s.passes(minutes=6)
+    changes = reconcile(changes.open, examine(s.window, rules), rules, s.window)
+
+    assert ["serving-wedged"] == [finding.rule for finding in changes.resolved]
+
+
+def test_an_orphan_that_was_ended_is_gone() -> None:
+    s = orphan()
+    before, rules = followed(s), default_rules()
+    s.ends(4121)
+    s.all_gpus(memory_used_bytes=4 << 20)
+    s.reports()
+    changes = reconcile(before.open, examine(s.window, rules), rules, s.window)
+
+    assert "orphaned-engine" in [finding.rule for finding in changes.gone]

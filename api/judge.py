@@ -266,6 +266,7 @@ class Judge:
 
     def arrive(self, state: NodeState, snapshot: Snapshot, received_at: float) -> None:
         """Fold a new snapshot in and judge its node; what has to be written joins `pending`."""
+        state.judged_by_clock = received_at  # an agent that catches up sends old reports, and is not silent
         with state.lock:
             try:
                 if self._fold(state, snapshot, received_at):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import math
 import secrets
 import sys
 import tempfile
@@ -118,9 +117,7 @@ class Demo:
                 if told is not None and told.is_set():
                     return
                 client.send(batch)
-                call_nobody_silent_before(judge, math.inf)  # the past still arrives
-        call_nobody_silent_before(judge, 0.0)
-        writer.do(lambda: judge.tick(time.time()))
+        writer.do(lambda: judge_the_silent(judge, time.time()))
         self.live = threading.Thread(
             target=self._report, args=(machines, token, now), name="simulated-agents"
         )
@@ -163,10 +160,11 @@ class Demo:
                     agent.report(time.time())
 
 
-def call_nobody_silent_before(judge: Judge, at: float) -> None:
-    """When the judge looks for nodes that fell silent the next time."""
+def judge_the_silent(judge: Judge, now: float) -> None:
+    """Judge by the clock at once, although reports have just arrived: they were old."""
     for state in judge.nodes.values():
-        state.judged_by_clock = at
+        state.judged_by_clock = 0.0
+    judge.tick(now)
 
 
 @dataclass

@@ -14,7 +14,7 @@ def container_lost_gpu(node: Window, *, min_failures: int = 3) -> Fires | None:
         lost = "unknown_error" in (snapshot.paste.errors or ()) and "container" in (
             snapshot.paste.hints or ()
         )
-        if not lost or snapshot.gpus:
+        if not lost:
             return None
         return Fires((measured("reason", "unknown_error", source="pasted text"),))
     nvml, host = snapshot.nvml, snapshot.host

@@ -6,6 +6,9 @@ from gpudiag.rules.engines import asked
 from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured
 
+PLENTY_WATTS = 300.0
+"""No GPU draws this much without real work; used where the limit is not shown."""
+
 
 @rule(severity="ok", rank=STATE, given=("working",), explains=("memory-held-idle",))
 def healthy_busy(
@@ -76,9 +79,11 @@ def _work(
     """Signs of real work that 100 % utilization alone does not give; raises NotMeasured when none is read."""
     reading, missing = gpu.reading, []
     try:
-        power, limit = gpu.over("power_watts", W5).mean, gpu.now("power_limit_watts")
-        if power >= min_power_share * limit:
-            return (measured("power_watts", round(power), of=round(limit)),)
+        power, limit = gpu.over("power_watts", W5).mean, reading.power_limit_watts
+        if power >= (PLENTY_WATTS if limit is None else min_power_share * limit):
+            return (measured("power_watts", round(power), of=None if limit is None else round(limit)),)
+        if limit is None:
+            missing.append("power_limit_watts")
     except NotMeasured as absent:
         missing += absent.missing
     if reading.memory_utilization_percent is None:

@@ -80,4 +80,15 @@ CASES = [
         "unjudged",
     ),
     Case("a request now and then", _a_request_now_and_then, "fires", severity="ok", variant="part-load"),
+    Case(
+        "one pasted sample: much power, its limit not shown",
+        lambda: _one_sample(power_watts=636.0, power_limit_watts=None),
+        "fires",
+        variant="progress-unseen",
+    ),
+    Case(
+        "one pasted sample: little power, its limit not shown",
+        lambda: _one_sample(power_watts=120.0, power_limit_watts=None),
+        "clear",
+    ),
 ]

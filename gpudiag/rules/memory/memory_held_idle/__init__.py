@@ -2,7 +2,7 @@
 
 from gpudiag.model import Severity
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.memory.holders import GIB, name, owner, quiet_share, working
+from gpudiag.rules.memory.holders import GIB, name, owner, quiet_share, require_all_processes, working
 from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W2, GpuWindow, NotMeasured
 
@@ -25,7 +25,7 @@ def memory_held_idle(
     used = gpu.now("memory_used_bytes")
     owners = working(gpu)
     total = gpu.reading.memory_total_bytes
-    least = min_context_bytes if owners else max(min_used_bytes, min_used_share * (total or 0))
+    least = min_context_bytes if owners else _least(gpu, min_used_bytes, min_used_share * (total or 0))
     if used < least or _at_work(gpu) or _desktop_only(gpu, used, bool(owners)):
         return None
     if gpu.over("utilization_percent", W2).mean > max_utilization_percent:
@@ -47,6 +47,15 @@ def memory_held_idle(
         evidence.append(measured("process_memory_bytes", memory, source="NVML"))
     words = {"process": name(first), "pid": str(first.reading.pid), "owner": owner(first)}
     return Fires(tuple(evidence), severity=severity, confidence=sure, words=words)
+
+
+def _least(gpu: GpuWindow, some: float, share: float) -> float:
+    """Where all processes can be seen and none is there, a driver's rest may be larger."""
+    try:
+        require_all_processes(gpu)
+    except NotMeasured:
+        return min(some, share) if share else some
+    return max(some, share)
 
 
 def _at_work(gpu: GpuWindow) -> bool:

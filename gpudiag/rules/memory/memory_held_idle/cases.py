@@ -49,4 +49,14 @@ CASES = [
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("the desktop's own memory", _desktop, "clear"),
     Case("utilization cannot be read", _no_utilization, "unjudged"),
+    Case(
+        "a small part is held and the process list is cut",
+        lambda: pasted(process_list="cut", memory_used_bytes=945 << 20, memory_total_bytes=16 * GIB),
+        "fires",
+    ),
+    Case(
+        "the same where no process runs, it says: the driver's own",
+        lambda: pasted(process_list="none", memory_used_bytes=945 << 20, memory_total_bytes=16 * GIB),
+        "clear",
+    ),
 ]

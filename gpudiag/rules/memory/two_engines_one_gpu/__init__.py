@@ -35,8 +35,8 @@ def two_engines_one_gpu(
 
 
 def _seen(gpu: GpuWindow, names: str) -> Fires:
-    used, total = gpu.now("memory_used_bytes"), gpu.now("memory_total_bytes")
-    evidence = measured("memory_used_bytes", used, of=total)
+    held = sum(process.memory_on(gpu.index) or 0 for process in gpu.processes)
+    evidence = measured("process_memory_bytes", held, of=gpu.reading.memory_total_bytes)
     return Fires(
         (evidence,), severity="info", confidence="possible", variant="shares-unseen", words={"engines": names}
     )

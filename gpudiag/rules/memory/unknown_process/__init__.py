@@ -9,10 +9,15 @@ from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
 
 
 @rule(severity="info", rank=MEMORY, given=("process",), explains=("memory-held-idle",))
-def unknown_process(gpu: GpuWindow) -> Iterator[Fires]:
+def unknown_process(gpu: GpuWindow, *, min_unnamed_bytes: int = 256 << 20) -> Iterator[Fires]:
     """A process outside the expected workload uses this GPU."""
     found = working(gpu)
-    if not found or gpu.node.pasted:
+    if not found:
+        return
+    if gpu.node.pasted:
+        for process in found:
+            if process.reading.hidden and (process.memory_on(gpu.index) or 0) >= min_unnamed_bytes:
+                yield _fires(gpu, process, "unnamed")
         return
     if gpu.node.workloads_declared:
         for process in found:
@@ -53,7 +58,7 @@ def _fires(gpu: GpuWindow, process: ProcessWindow, variant: str | None) -> Fires
         (measured("process_memory_bytes", memory or 0, of=gpu.reading.memory_total_bytes, window=None),)
         if memory is not None
         else (measured("process", name(process), source="/proc"),),
-        severity="warning" if variant else None,
+        severity="warning" if variant == "two-jobs" else None,
         confidence="likely" if gpu.covers(W5) else "possible",
         variant=variant,
         words={"process": name(process), "pid": str(process.reading.pid), "owner": owner(process)},

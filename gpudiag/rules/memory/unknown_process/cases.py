@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from gpudiag.model import GpuUse, ProcessReading
 from gpudiag.rule import Case
-from gpudiag.rules.situations import GIB, Situation
+from gpudiag.rules.situations import GIB, Situation, pasted_with
 from gpudiag.window import Window
 
 
@@ -25,6 +26,14 @@ JOB_1 = {"name": "python3", "command": "python3 a.py", "slurm_job": "11"}
 JOB_2 = {"name": "python3", "command": "python3 b.py", "slurm_job": "12"}
 UNNAMED: dict[str, Any] = {"hidden": True}
 
+
+def _unnamed(memory: int | None) -> Window:
+    process = ProcessReading(
+        pid=3101, hidden=True, gpus=[GpuUse(gpu=0, memory_used_bytes=memory, type="C")], in_nvml=True
+    )
+    return pasted_with([process], memory_used_bytes=6 * GIB)
+
+
 CASES = [
     Case(
         "a program that nobody declared",
@@ -42,4 +51,13 @@ CASES = [
     Case("the desktop is nobody's job", lambda: _node({"name": "Xorg"}, SERVER, allowed=("vllm*",)), "clear"),
     Case("nothing declared, one process", lambda: _node(MINER), "clear"),
     Case("the only process cannot be named", lambda: _node(UNNAMED), "unjudged"),
+    Case(
+        "pasted: a process that the driver cannot name",
+        lambda: _unnamed(5 * GIB),
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="unnamed",
+    ),
+    Case("pasted: a system process without memory", lambda: _unnamed(None), "clear"),
 ]

@@ -31,13 +31,25 @@ RECOVERY_ACTIONS = (
 )
 """What Xid 154 and NVML field 230 ask for, by number (nvmlDeviceGpuRecoveryAction_t in nvml.h)."""
 
-_HINTS = ("NVRM", "Xid (", "fallen off", "illed process", "oom", "AER", "PCIe Bus Error")
+_HINTS = (
+    "NVRM",
+    "Xid (",
+    "Xid=",
+    "fallen off",
+    "device inaccessible",
+    "illed process",
+    "oom",
+    "AER",
+    "PCIe Bus Error",
+)
+"""Of these a line has to hold one before it is looked at closely."""
 
 _BUS = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{1,4}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?"
 _XID = re.compile(
     rf"\bXid \((?:PCI:)?(?P<bus>{_BUS})[^)\n]{{0,40}}\):\s*(?P<number>\d{{1,6}})\b,?(?P<rest>.*)"
 )
 _SXID = re.compile(rf"\bSXid \((?:PCI:)?(?P<bus>{_BUS})\):\s*(?P<number>\d{{1,6}})\b,?(?P<rest>.*)")
+_PLUGIN = re.compile(r"\bXid=(?P<number>\d{1,6}) on Device=")  # the Kubernetes device plugin's log
 _PID = re.compile(r"\bpid=(\d{1,10})")
 _NAME = re.compile(r"\bname=([^,]{1,100})")
 _CAUSE = re.compile(r"caused by previous Xid (\d{1,6})")
@@ -49,7 +61,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07")
 
 _INIT = re.compile(
     r"RmInitAdapter failed|rm_init_adapter failed|GFW_BOOT|GFW boot|Cannot initialize GSP|"
-    r"failed to (?:initialize|load) GSP|RmInitAdapter: Cannot",
+    r"failed to (?:initialize|load) GSP|RmInitAdapter: Cannot|"
+    r"requires use of the NVIDIA open kernel modules|is not supported by (?:the|open) |legacy GPU",
 )
 _POWER_CABLE = re.compile(
     r"necessary power cables? (?:is |are )?(?:not )?connected|[Aa]ux(?:iliary)? power.{0,40}not connected"
@@ -60,7 +73,7 @@ _GSP = re.compile(
 )
 _DRIVER = re.compile(
     r"API mismatch|probe routine was not called|No NVIDIA (?:graphics adapter|devices) probed|"
-    r"obtained ownership of|requires use of the NVIDIA open kernel modules|not supported by (?:the|open)|"
+    r"obtained ownership of|"
     r"uncorrectable .{0,40}error|BAR1? .{0,40}(?:is 0M|invalid)",
 )
 
@@ -89,7 +102,7 @@ def event_of(line: str, at: float | None = None) -> KernelEvent | None:
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     text = text.strip()
-    event = _xid(text) or _sxid(text) or _device(text) or _oom_kill(text) or _aer(text)
+    event = _xid(text) or _sxid(text) or _plugin(text) or _device(text) or _oom_kill(text) or _aer(text)
     if event is None:
         return None
     stamp = _stamp(text)
@@ -208,16 +221,21 @@ def _sxid(text: str) -> KernelEvent | None:
     )
 
 
+def _plugin(text: str) -> KernelEvent | None:
+    match = _PLUGIN.search(text)
+    return None if match is None else KernelEvent(kind="xid", text=text, number=int(match["number"]))
+
+
 def _device(text: str) -> KernelEvent | None:
     """What the driver says of a device without a number."""
     kind = None
-    if "fallen off the bus" in text:
+    if "fallen off the bus" in text or ("device inaccessible" in text and "nvidia" in text):
         kind = "fallen_off_bus"
     elif "NVRM" in text or "kgsp" in text:
         kind = next((kind for kind, pattern in _DEVICE if pattern.search(text)), None)
     if kind is None:
         return None
-    return KernelEvent(kind=kind, text=text, bus_id=_bus_after(text, "NVRM"))
+    return KernelEvent(kind=kind, text=text, bus_id=_bus_after(text, "NVRM" if "NVRM" in text else "nvidia"))
 
 
 _DEVICE = (("init_failed", _INIT), ("power_cable", _POWER_CABLE), ("gsp", _GSP), ("nvrm", _DRIVER))

@@ -55,6 +55,8 @@ LABELS = {  # evidence
     "cpu_percent": "host CPU in use",
     "kernel_line": "kernel log",
     "xid": "Xid",
+    "followed_by": "consequences that followed (Xid)",
+    "event_count": "times in the log",
 }
 
 MISSING = {  # what was not measured, by metric or source

@@ -49,6 +49,8 @@ LABELS = {
     "cpu_percent": "호스트 CPU 사용률",
     "kernel_line": "커널 로그",
     "xid": "Xid",
+    "followed_by": "뒤따른 결과(Xid)",
+    "event_count": "로그에 나온 횟수",
 }
 
 MISSING = {

@@ -48,6 +48,7 @@ class Episode:
     action: str | None = None
     root: int | None = None
     named_only: bool = False
+    followers: set[int] = field(default_factory=set)  # Xids that are its consequences
 
     @property
     def bus(self) -> str:
@@ -74,13 +75,13 @@ class Episode:
         return f"{self.bus}/{self.number if self.number is not None else self.kind}"
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """Number, times seen, and the raw line."""
-        number = () if self.number is None else (self._number(),)
-        return (
-            *number,
-            measured("event_count", self.count, source=LOG),
-            measured("kernel_line", self.text, source=LOG),
-        )
+        """Number, times seen, the raw line, and what followed it."""
+        found = [] if self.number is None else [self._number()]
+        found.append(measured("event_count", self.count, source=LOG))
+        found.append(measured("kernel_line", self.text, source=LOG))
+        if self.followers:
+            found.append(inferred("followed_by", ", ".join(map(str, sorted(self.followers))), source=LOG))
+        return tuple(found)
 
     def _number(self) -> Evidence:
         name = "sxid" if self.kind == "sxid" else "xid"
@@ -175,7 +176,13 @@ def _gathered(events: list[KernelEvent]) -> list[Episode]:
         if event.kind in ("xid", "fallen_off_bus") and (event.number in ROOTS or event.number is None):
             roots.append(event)
     told = {(e.bus, e.number) for e in found.values() if not e.named_only}
-    return [e for e in found.values() if not (e.named_only and (e.bus, e.number) in told)]
+    kept = [e for e in found.values() if not (e.named_only and (e.bus, e.number) in told)]
+    for follower in kept:
+        if follower.root is not None and follower.number is not None:
+            for episode in kept:
+                if episode.number in (follower.root, None) and episode.bus in (follower.bus, ""):
+                    episode.followers.add(follower.number)
+    return kept
 
 
 def _root_of(event: KernelEvent, roots: list[KernelEvent]) -> int | None:

@@ -16,7 +16,9 @@ def _hot(mask: int = 0x48, minutes: float = 6) -> Window:
 
 def _flicker() -> Window:
     s = Situation().passes(minutes=3)
-    s.gpu(0).shows(utilization_percent=60.0, temperature_celsius=61.0, clocks_event_reasons=0x8)
+    s.gpu(0).shows(
+        utilization_percent=60.0, temperature_celsius=61.0, clocks_event_reasons=[0x8] * 3 + [0] * 57
+    )
     return s.passes(minutes=3).window
 
 
@@ -54,6 +56,22 @@ CASES = [
         lambda: one_sample(clocks_event_reasons=0x48, temperature_celsius=93.0),
         "fires",
         confidence="likely",
+    ),
+    Case(
+        "slowed down for minutes, and no reason is named",
+        lambda: _hot(0x8),
+        "fires",
+        severity="warning",
+        variant="unsaid",
+        confidence="likely",
+    ),
+    Case(
+        "the same in one pasted sample",
+        lambda: one_sample(clocks_event_reasons=0x8, utilization_percent=90.0),
+        "fires",
+        severity="info",
+        variant="unsaid",
+        confidence="possible",
     ),
     Case("a change of performance state sets the slowdown bit alone", _flicker, "clear"),
     Case("one sample of a minute", _blip, "clear"),

@@ -36,8 +36,9 @@ def ecc_uncorrectable_new(node: Window) -> Iterator[Fires]:
     for gpu in node.gpus.values():
         counted = _counted(gpu)
         read = read or counted is not None
-        if counted and gpu.index not in told:
-            yield _of_counter(gpu, counted)
+        if gpu.index in told or not gpu.reading.ecc_uncorrected_volatile:
+            continue
+        yield _of_counter(gpu, counted) if counted else _from_before(gpu)
     if missing is not None and not read:
         raise missing
 
@@ -71,6 +72,18 @@ def _counted(gpu: GpuWindow) -> float | None:
         return gpu.rise("ecc_uncorrected_volatile", W24H)
     except NotMeasured:
         return None
+
+
+def _from_before(gpu: GpuWindow) -> Fires:
+    """Counted since the driver was loaded, and not while we looked: when is not known."""
+    return Fires(
+        (measured("ecc_uncorrected_volatile", gpu.reading.ecc_uncorrected_volatile),),
+        severity="warning" if gpu.node.pasted else "info",
+        gpu=gpu.index,
+        key="counter",
+        variant="before",
+        words={"device": f"GPU {gpu.index}", "card": str(gpu.index)},
+    )
 
 
 def _of_counter(gpu: GpuWindow, risen: float) -> Fires:

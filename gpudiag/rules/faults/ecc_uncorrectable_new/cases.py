@@ -1,6 +1,7 @@
 """Situations of ecc-uncorrectable-new and its look-alikes."""
 
 from gpudiag.rule import Case
+from gpudiag.rules.clocks.sample import one_sample
 from gpudiag.rules.faults.lines import pasted
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
@@ -45,7 +46,21 @@ CASES = [
     ),
     Case("an uncontained error", lambda: pasted(DBE, ALL), "fires", severity="critical", confidence="proven"),
     Case("the counter rose", lambda: _counter(0, 2), "fires", severity="critical", variant="counter"),
-    Case("the counter was there when we began to look", lambda: _counter(3, 3), "clear"),
+    Case(
+        "the counter was there when we began to look",
+        lambda: _counter(3, 3),
+        "fires",
+        severity="info",
+        variant="before",
+    ),
+    Case(
+        "counted in one pasted sample",
+        lambda: one_sample(ecc_uncorrected_volatile=3),
+        "fires",
+        severity="warning",
+        variant="before",
+    ),
+    Case("only errors of the years before", lambda: one_sample(ecc_uncorrected_aggregate=3), "clear"),
     Case("the counter was reset with the driver", lambda: _counter(3, 0), "clear"),
     Case("only a row was marked", lambda: pasted(ROW), "clear"),
     Case("no error", lambda: Situation().passes(minutes=3).window, "clear"),

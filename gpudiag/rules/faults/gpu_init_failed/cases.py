@@ -35,6 +35,15 @@ CASES = [
         "fires",
         variant="firmware",
     ),
+    Case(
+        "the driver is not for this card",
+        lambda: pasted(
+            "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)",
+            "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
+        ),
+        "fires",
+        variant="driver",
+    ),
     Case("one of three cards", lambda: _logged("98"), "fires"),
     Case("it failed once and runs by now", lambda: _logged("19"), "clear"),
     Case(

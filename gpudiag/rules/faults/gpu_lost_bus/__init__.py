@@ -1,6 +1,8 @@
 """A GPU fell off the PCIe bus: the driver cannot reach it any more."""
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 from gpudiag.rule import DEVICE, Fires, measured, rule
 from gpudiag.rules.faults.episodes import (
@@ -14,6 +16,9 @@ from gpudiag.window import GpuWindow, NotMeasured, Window
 from gpudiag.xid import BUS
 
 LOST = "gpu_is_lost"
+BUS_ID = re.compile(
+    r"\b[0-9a-fA-F]{3,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]|(?<=GPU)[0-9a-fA-F]{3,8}:\S+\.[0-7]"
+)
 
 
 @rule(
@@ -61,11 +66,14 @@ def _lost(gpu: GpuWindow) -> bool:
 
 def _by_nvml(gpu: GpuWindow) -> Fires:
     bus = gpu.reading.bus_id or "?"
+    by_address = gpu.node.pasted and gpu.reading.bus_id  # the index of a pasted error line is not its own
+    device = f"GPU {bus}" if by_address else f"GPU {gpu.index}"
+    card = bus if by_address else str(gpu.index)
     return Fires(
         (measured("nvml_error", "GPU is lost", source="NVML"),),
         gpu=gpu.index,
         variant="nvml",
-        words={"device": f"GPU {gpu.index}", "bus": bus, "card": str(gpu.index), "fault": "GPU is lost"},
+        words={"device": device, "bus": bus, "card": card, "fault": "GPU is lost"},
     )
 
 
@@ -83,6 +91,18 @@ def _pasted(node: Window, named: bool) -> Iterator[Fires]:
                 (measured("tool_error", line, source="pasted text"),),
                 variant=variant,
                 confidence="likely" if variant == "handle" else "proven",
-                words={"device": "GPU", "bus": "?", "card": "BUS_ID", "fault": line},
+                words=_words(line),
             )
             return
+
+
+def _words(line: str) -> dict[str, Any]:
+    """The card that a tool's line names by its PCI address, where it does."""
+    match = BUS_ID.search(line)
+    bus = match[0] if match else None
+    return {
+        "device": f"GPU {bus}" if bus else "GPU",
+        "bus": bus or "?",
+        "card": bus or "BUS_ID",
+        "fault": line,
+    }

@@ -44,7 +44,16 @@ def gpu_needs_reset(node: Window) -> Iterator[Fires]:
             evidence = (measured("recovery_action_name", episode.action, source=LOG), *episode.evidence())
             yield _fires(evidence, episode.action or "", episode.gpu, episode.bus, episode.words(),
                          since(node, episode))  # fmt: skip
-    if not told and not settled:
+    paste = node.latest.paste if node.latest else None
+    if paste and "reset_required" in (paste.errors or ()) and not settled and not told:
+        line = next(
+            (line for line in paste.error_lines or () if "reset" in line.lower()), "GPU requires reset"
+        )
+        words = {"device": "GPU", "bus": "?", "card": "BUS_ID"}
+        evidence = (measured("recovery_action_name", "gpu_reset", source="pasted text"),
+                    measured("tool_error", line, source="pasted text"))  # fmt: skip
+        yield _fires(evidence, "gpu_reset", None, "", words, None)
+    elif not told and not settled:
         _require(node)
 
 

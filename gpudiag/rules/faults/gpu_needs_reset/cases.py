@@ -1,8 +1,9 @@
 """Situations of gpu-needs-reset and its look-alikes."""
 
+from gpudiag.model import PasteReading, Snapshot
 from gpudiag.rule import Case
 from gpudiag.rules.faults.lines import pasted
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import START, Situation
 from gpudiag.window import Window
 
 LINE = "NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed from 0x0 (None) to {}"
@@ -29,7 +30,16 @@ def _unknown() -> Window:
     return s.passes(minutes=1).window
 
 
+def _tool() -> Window:
+    window = Window("pasted")
+    line = "Unable to determine the device handle: GPU requires reset"
+    paste = PasteReading(formats=["error"], errors=["reset_required"], error_lines=[line])
+    window.add(Snapshot(node="pasted", taken_at=START, source="pasted", paste=paste))
+    return window
+
+
 CASES = [
+    Case("a pasted error line asks for it", _tool, "fires", severity="critical"),
     Case(
         "NVML asks for a reset",
         lambda: _asks(recovery_action=1),

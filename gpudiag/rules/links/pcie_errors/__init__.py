@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gpudiag.model import KernelEvent
 from gpudiag.rule import INEFFICIENT, Fires, calculated, measured, rule
 from gpudiag.window import W30, GpuWindow, NotMeasured, Window, bus_key
 
@@ -86,17 +87,24 @@ def _just_booted(gpu: GpuWindow) -> bool:
     return bool(host and host.booted_at and gpu.node.time - host.booted_at < BOOT_GRACE)
 
 
-def _reports(node: Window) -> dict[int, tuple[bool | None, int, str]]:
+def _reports(node: Window) -> dict[int | None, tuple[bool | None, int, str]]:
     """Reports of the bus on each GPU: the worst, how many, and a line."""
-    found: dict[int, tuple[bool | None, int, str]] = {}
-    for event in node.recent_events(W30, "aer") if node.events else ():
+    found: dict[int | None, tuple[bool | None, int, str]] = {}
+    for event in _events(node):
         index = event.gpu if event.gpu is not None else _index(node, event.bus_id)
-        if index is None:
-            continue
+        if index is None and (node.gpus or "nvidia" not in event.text):
+            continue  # another device of the machine
         worst, count, line = found.get(index, (None, 0, event.text))
         worst = event.fatal if worst is None else worst or bool(event.fatal)
         found[index] = (worst, count + event.count, line)
     return found
+
+
+def _events(node: Window) -> list[KernelEvent]:
+    """Reports of the last half hour; pasted ones have no age."""
+    if not node.events:
+        return []
+    return node.recent_events(node.time + 1.0 if node.pasted else W30, "aer")
 
 
 def _index(node: Window, bus: str | None) -> int | None:
@@ -107,5 +115,5 @@ def _index(node: Window, bus: str | None) -> int | None:
     )
 
 
-def _bus(node: Window, index: int) -> str:
-    return next((g.reading.bus_id or "?" for g in node.gpus.values() if g.index == index), "?")
+def _bus(node: Window, index: int | None) -> str:
+    return next((g.reading.bus_id or "?" for g in node.gpus.values() if g.index == index), "BUS_ID")

@@ -1,6 +1,7 @@
 """Situations of pcie-errors and its look-alikes."""
 
 from gpudiag.rule import Case
+from gpudiag.rules.faults.lines import pasted
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -70,6 +71,23 @@ CASES = [
         "fires",
         severity="warning",
         variant="reports",
+    ),
+    Case(
+        "a pasted report of an NVIDIA card",
+        lambda: pasted(
+            "nvidia 0000:3b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer"
+        ),
+        "fires",
+        variant="reports",
+        gpu=None,
+    ),
+    Case(
+        "a pasted report of another device",
+        lambda: pasted(
+            "nvme 0000:01:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer"
+        ),
+        "clear",
+        gpu=None,
     ),
     Case("one corrected report", lambda: _corrected(1), "clear"),
     Case(

@@ -101,6 +101,7 @@ SLOW: tuple[Row, ...] = (
     Row(("encoder_percent",), "nvmlDeviceGetEncoderUtilization", (), lambda share: (share[0],)),
     Row(("decoder_percent",), "nvmlDeviceGetDecoderUtilization", (), lambda share: (share[0],)),
     Row(("fan_percent",), "nvmlDeviceGetFanSpeed"),
+    Row(("fan_rpm",), "nvmlDeviceGetFanSpeedRPM"),
 )
 
 RARE: tuple[Row, ...] = (

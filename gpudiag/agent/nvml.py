@@ -10,6 +10,7 @@ To add a metric: a field in `gpudiag.model` with its unit, and a row in `metrics
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -104,7 +105,18 @@ def _utilization(device: Device, row: list[Any]) -> None:
 
 
 def _memory(device: Device, row: list[Any]) -> None:
-    row[MEMORY_USED] = _memory_info(device).used
+    row[MEMORY_USED] = _allocated(_memory_info(device))
+
+
+def _allocated(info: Any) -> int:
+    """Bytes in use without the driver's reserve, where NVML tells them apart.
+
+    nvml.h contradicts itself on whether version 2 counts the reserve as used: what is left over between
+    total, free and used shows which of the two this driver does.
+    """
+    reserved = getattr(info, "reserved", 0)
+    counted = reserved and info.total - info.free - info.used < reserved // 2
+    return int(info.used - reserved if counted and info.used >= reserved else info.used)
 
 
 def _memory_info(device: Device) -> Any:
@@ -129,7 +141,12 @@ def _sm_clock(device: Device, row: list[Any]) -> None:
 
 
 def _temperature(device: Device, row: list[Any]) -> None:
-    row[TEMPERATURE] = pynvml.nvmlDeviceGetTemperature(device.handle, pynvml.NVML_TEMPERATURE_GPU)
+    try:
+        row[TEMPERATURE] = pynvml.nvmlDeviceGetTemperature(device.handle, pynvml.NVML_TEMPERATURE_GPU)
+    except _CAUGHT as error:
+        if reason_of(error) != "function_not_found":
+            raise
+        row[TEMPERATURE] = pynvml.nvmlDeviceGetTemperatureV(device.handle, pynvml.NVML_TEMPERATURE_GPU)
 
 
 def _event_reasons(device: Device, row: list[Any]) -> None:
@@ -211,7 +228,7 @@ class Device:
         self.retry_at: float | None = None
         self.old_memory_call = False
         self.samples_seen = 0
-        self.utilization_seen = 0
+        self.utilization_seen = int((time.time() - 10) * 1e6)  # by the driver's clock
         self.rows: list[tuple[float, list[Any]]] = []
         self.gpm: list[Any] | None = None
         self.harvested = False  # the first of `rows` was given away and serves only for rates
@@ -676,6 +693,9 @@ class Library:
         memory = process.usedGpuMemory
         if use is None:
             found[process.pid] = GpuUse(gpu=device.index, memory_used_bytes=memory, type=kind, mig_device=mig)
+        elif use.mig_device != mig:  # it works on several slices of this GPU
+            known = [part for part in (use.memory_used_bytes, memory) if part is not None]
+            use.memory_used_bytes = sum(known) if known else None
         elif {use.type, kind} == {"C", "G"}:
             use.type = "C+G"  # one process in both lists holds its memory once
 
@@ -692,13 +712,12 @@ class Library:
             return
         for use in found.values():
             use.sm_percent = use.encoder_percent = use.decoder_percent = 0.0
-        for sample in samples:
+        for sample in sorted(samples, key=lambda sample: sample.timeStamp):
             device.utilization_seen = max(device.utilization_seen, sample.timeStamp)
-            use_of = found.get(sample.pid)
-            if use_of is not None and sample.smUtil <= 100:
-                use_of.sm_percent = max(use_of.sm_percent or 0.0, float(sample.smUtil))
-                use_of.encoder_percent = max(use_of.encoder_percent or 0.0, float(sample.encUtil))
-                use_of.decoder_percent = max(use_of.decoder_percent or 0.0, float(sample.decUtil))
+            told = found.get(sample.pid)
+            if told is not None and sample.smUtil <= 100:
+                told.sm_percent = float(sample.smUtil)
+                told.encoder_percent, told.decoder_percent = float(sample.encUtil), float(sample.decUtil)
 
 
 def _field_number(value: Any) -> float:

@@ -55,6 +55,7 @@ class _Known:
 
     def __init__(self, start: int) -> None:
         self.start = start
+        self.started_at: float | None = None  # kept: boot time, computed anew, wavers
         self.at: float | None = None
         self.cpu = 0
         self.io: tuple[int, int] | None = None
@@ -147,7 +148,9 @@ class Processes:
         reading.parent_pid = stat.parent or None
         reading.thread_count = stat.threads
         reading.last_cpu = stat.last_cpu
-        reading.started_at = self._time_of(stat.start)
+        if known.started_at is None:
+            known.started_at = self._time_of(stat.start)
+        reading.started_at = known.started_at
         reading.command, reading.user, reading.ranks = known.command, known.user, known.ranks
         reading.container, reading.pod = known.place.get("container"), known.place.get("pod")
         reading.slurm_job, reading.unit = known.place.get("slurm_job"), known.place.get("unit")
@@ -193,7 +196,7 @@ class Processes:
         return name
 
     def _time_of(self, start: int) -> float | None:
-        """Unix seconds of a start in ticks since boot; to the second, so that it stays the same."""
+        """Unix seconds of a start in ticks since boot."""
         return None if self._booted_at is None else float(round(self._booted_at + start / TICKS))
 
     def _read_parents(self, reading: ProcessReading, stat: Stat) -> None:

@@ -55,6 +55,22 @@ def test_values_come_in_our_units(nvml: Nvml) -> None:
     assert [link.active for link in gpu.nvlinks] == [True] * 18
 
 
+@pytest.mark.parametrize("included", [0, 1])
+def test_memory_in_use_never_counts_the_drivers_reserve(nvml: Nvml, included: int) -> None:
+    nvml.gpu(0).holds(60 * GIB).sets(used_includes_reserved=included)
+    gpu = harvest().gpus[0]
+
+    assert gpu.memory_used_bytes == 60 * GIB
+
+
+def test_a_gpu_with_fans_tells_them() -> None:
+    with Nvml(gpus=1, model="RTX 4090").load() as machine:
+        machine.gpu(0).sets(fan_percent=64, fan_rpm=2100)
+        gpu = harvest().gpus[0]
+
+    assert (gpu.fan_percent, gpu.fan_rpm, gpu.fan_count) == (64, 2100, 2)
+
+
 def test_a_snapshot_carries_every_sample_since_the_one_before(nvml: Nvml) -> None:
     with sampler_of(0.05) as sampler:
         sampler.harvest()
@@ -226,6 +242,15 @@ def test_a_sliced_gpu_has_no_utilization_and_tells_its_slices(nvml: Nvml) -> Non
         ("3g.40gb", 0),
     ]
     assert [use.mig_device for use in found.uses[7]] == [0]
+
+
+def test_a_process_on_two_slices_holds_the_memory_of_both(nvml: Nvml) -> None:
+    nvml.gpu(0).is_sliced(MigSlice("1g.10gb", 10 * GIB), MigSlice("1g.10gb", 10 * GIB))
+    for instance in (1, 2):
+        nvml.gpu(0).runs_process(7, 3 * GIB, gpu_instance=instance, compute_instance=0)
+    [use] = harvest().uses[7]
+
+    assert use.memory_used_bytes == 6 * GIB
 
 
 def test_slices_that_are_cut_while_we_watch_are_noticed(nvml: Nvml) -> None:

@@ -9,7 +9,8 @@ Changes are seen at once by every process that has it loaded; leaving the block 
 To add a function: write it in nvml.c; nvml.h tells its prototype, and build.py drops its stand-in.
 """
 
-from .double import Call, Gpu, MigSlice, Nvml
+from .double import Call, Nvml
+from .gpu import Gpu, MigSlice
 from .models import GIB, MIB, MODELS, Model
 
 __all__ = ["GIB", "MIB", "MODELS", "Call", "Gpu", "MigSlice", "Model", "Nvml"]

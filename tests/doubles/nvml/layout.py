@@ -134,6 +134,8 @@ class Gpu(ctypes.Structure):
         ("memory_reserved", c_uint64),
         ("bar1_total", c_uint64),
         ("bar1_used", c_uint64),
+        ("used_includes_reserved", c_uint32),
+        ("padding", c_uint32),
         ("gpu_percent", c_uint32),
         ("memory_percent", c_uint32),
         ("encoder_percent", c_uint32),

@@ -576,6 +576,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
     memory->used = SLICE ? SLICE->memory_used : GPU.memory_used;
     uint64_t taken = memory->used + memory->reserved;
     memory->free = taken < memory->total ? memory->total - taken : 0;
+    if (GPU.used_includes_reserved) memory->used = taken; /* as some drivers do; nvml.h says both */
     return NVML_SUCCESS;
 }
 

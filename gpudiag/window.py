@@ -14,6 +14,7 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -413,6 +414,9 @@ def _event_shares(mask: int) -> tuple[float, ...]:
 def _mean_min_max(samples: list[Any] | None, latest: float | None) -> tuple[float, float, float]:
     """Of the samples, or of the latest value where there are none; NaN where neither is known."""
     if samples:
+        first = samples[0]
+        if first is not None and samples.count(first) == len(samples):
+            return first, first, first
         try:
             return sum(samples) / len(samples), min(samples), max(samples)
         except TypeError:  # a None among them
@@ -429,17 +433,23 @@ def _share(samples: list[Any] | None, low: float, high: float, latest: float | N
     return sum(low <= value <= high for value in known) / len(known) if known else NAN
 
 
+# One call for many fields: reading them one by one costs more than all the arithmetic.
+_gauges, _slow = attrgetter(*GPU_GAUGES), attrgetter(*GPU_SLOW)
+_rising, _counters = attrgetter(*GPU_RISES), attrgetter(*GPU_COUNTERS)
+_NO_SAMPLES = (None,) * len(GPU_GAUGES)
+_NO_COUNTERS = (None,) * len(GPU_COUNTERS)
+_NO_RISES = (NAN,) * len(GPU_RISES)
+_NO_RISE = (None,) * len(GPU_RISES)
+
+
 def _gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
     cells: list[float] = []
     samples = gpu.samples
-    for name in GPU_GAUGES:
-        cells += _mean_min_max(getattr(samples, name) if samples else None, getattr(gpu, name))
-    for name in GPU_SLOW:
-        value = getattr(gpu, name)
-        cells.append(NAN if value is None else value)
+    for series, latest in zip(_gauges(samples) if samples else _NO_SAMPLES, _gauges(gpu), strict=True):
+        cells += _mean_min_max(series, latest)
+    cells += [NAN if value is None else value for value in _slow(gpu)]
     cells += _usual(cells)
-    for name in GPU_RISES:
-        cells.append(_rise(getattr(gpu, name), getattr(before, name, None)))
+    cells += _rises(gpu, before)
     low, high = cells[1], cells[2]
     if high <= QUIET_PERCENT:
         cells += (1.0, 0.0)
@@ -453,11 +463,22 @@ def _gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
     return array("f", cells)
 
 
+def _rises(gpu: GpuReading, before: GpuReading | None) -> Iterable[float]:
+    if before is None:
+        return _NO_RISES
+    now, then = _rising(gpu), _rising(before)
+    if now == _NO_RISE:
+        return _NO_RISES
+    return map(_rise, now, then)
+
+
 def _throttled(gpu: GpuReading, before: GpuReading | None) -> bool:
-    if before is not None and any(_rise(getattr(gpu, n), getattr(before, n)) > 0 for n in GPU_RISES):
+    if before is not None and any(rise > 0 for rise in _rises(gpu, before)):
         return True
-    masks = gpu.samples.clocks_event_reasons if gpu.samples else None
-    return any(mask is not None and mask & ~_IDLE for mask in masks or (gpu.clocks_event_reasons,))
+    masks = (gpu.samples.clocks_event_reasons if gpu.samples else None) or [gpu.clocks_event_reasons]
+    if masks.count(masks[0]) == len(masks):
+        return bool(masks[0] and masks[0] & ~_IDLE)
+    return any(mask is not None and mask & ~_IDLE for mask in masks)
 
 
 _IDLE = CLOCKS_EVENT["gpu_idle"]
@@ -557,10 +578,11 @@ class GpuWindow(Subject):
         self.track.append(at, seconds, _gpu_row(reading, before))
         if _throttled(reading, before):
             self.throttled_at = at
-        for name in GPU_COUNTERS:
-            value = getattr(reading, name)
-            if value is not None:
-                self._count(name, at, value, getattr(before, name, None))
+        counters, counted = _counters(reading), _counters(before) if before is not None else None
+        if counters != (counted or _NO_COUNTERS):
+            for name, value, then in zip(GPU_COUNTERS, counters, counted or _NO_COUNTERS, strict=True):
+                if value is not None:
+                    self._count(name, at, value, then)
         reading.samples = None  # they live in the track from now on
         self.reading = self._before = reading
         self.present, self.last_seen = True, at

@@ -96,7 +96,7 @@ def mute(request: Request, asking: Asking) -> Answer:
         return Answer(headline=words, lang=asking.lang)
     rule, reason = request.options.get("rule"), request.options.get("reason", "")
     done = asking.api.mute(target.name, rule=rule, seconds=request.seconds, by=who, reason=reason)
-    until = moment(done.get("until") or done.get("expires_at") or done.get("expires"))
+    until = moment(done.get("until"))
     what = code(target) + (f" {code(rule)}" if rule else "")
     return Answer(
         headline=asking.say("muted", what=what, until=asking.time(until)),
@@ -128,15 +128,13 @@ def mute_list(asking: Asking) -> Answer:
     )
 
 
-def mute_line(item: Json, asking: Asking) -> str:
-    gpu = item.get("gpu")
-    what = code(f"{item.get('node')}:{gpu}" if gpu is not None else item.get("node") or "*")
-    what += f" {code(item['rule'])}" if item.get("rule") else ""
-    until = moment(item.get("until") or item.get("expires_at") or item.get("expires"))
-    reason = str(item.get("reason") or asking.say("noreason"))
-    return asking.say(
-        "mute.line", what=what, until=asking.time(until), who=str(item.get("by") or "-"), reason=reason
-    )
+def mute_line(item: Json, asking: Asking) -> str | By:
+    what = code(item.get("node") or "*") + (f" {code(item['rule'])}" if item.get("rule") else "")
+    until, by_whom = asking.time(moment(item.get("until"))), str(item.get("by") or "-")
+    reason = str(item.get("why") or asking.say("noreason"))
+    if by_whom.startswith("slack:"):
+        return person("mute.line", by_whom.rpartition(":")[2], asking, what=what, until=until, reason=reason)
+    return asking.say("mute.line", what=what, until=until, who=code(by_whom), reason=reason)
 
 
 def ack(request: Request, asking: Asking) -> Answer:

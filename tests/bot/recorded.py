@@ -96,7 +96,7 @@ class RecordedApi:
                 items = self.feed[after : after + int(query.get("limit", 500))]
                 return 200, {"items": items, "next": items[-1]["cursor"] if items else None}
             case "GET", ["v1", "findings", finding]:
-                return 200, next(i["finding"] for i in self.feed if i["finding"]["id"] == finding)
+                return 200, next(i["finding"] for i in reversed(self.feed) if i["finding"]["id"] == finding)
             case "POST", ["v1", "findings", finding, "ack"]:
                 return self.acknowledge(finding, json.loads(body))
             case "GET", ["v1", "mutes"]:

@@ -1,0 +1,130 @@
+"""Our API or Slack away, slow, or saying something else: one clear sentence, and nothing lost unseen."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from tests.bot.conftest import Running
+from tests.bot.recorded import RecordedApi
+from tests.doubles.slack.people import ByHttp, Person
+from tests.doubles.slack.server import SlackDouble
+
+QUESTIONS = (
+    "status",
+    "why node-3",
+    "kv llama-3-8b 8192 x32",
+    "top",
+    "idle",
+    "runbook x",
+    "why pod/a",
+    "explain x y",
+)
+
+
+def test_our_api_away_is_one_clear_sentence(settings, slack: SlackDouble):
+    with Running(replace(settings, api_url="http://127.0.0.1:9")) as running:
+        person = Person(slack, ByHttp(running.url))
+        said = {person.asks(question).blocks[0]["text"]["text"] for question in QUESTIONS}
+
+    assert {text[:42] for text in said} == {"The gpudiag API cannot be reached, so I kn"}
+
+
+def test_a_slow_api_is_one_clear_sentence(settings, slack: SlackDouble, api: RecordedApi):
+    api.slow_seconds = 1.5
+    with Running(replace(settings, api_seconds=0.3, answer_seconds=1.0)) as running:
+        answer = Person(slack, ByHttp(running.url)).asks("why node-3")
+
+    assert "did not answer in time" in answer.text
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [b"<html>", b"", b"[]", b"null", b"1", b'{"items": 3}', b'{"items": [1]}', b'{"node": 1, "verdict": []}',
+     b'{"items": [{"node": null}]}', b"{\"verdict\": {\"severity\": 7}}", b"\xff\xfe"],
+)  # fmt: skip
+def test_nonsense_from_the_api_is_one_clear_sentence(person: Person, api: RecordedApi, nonsense: bytes):
+    api.nonsense = nonsense
+    for question in QUESTIONS:
+        answer = person.asks(question)
+        assert answer.blocks, question
+        assert "Traceback" not in answer.words
+
+
+def test_eight_slow_questions_do_not_hold_up_a_quick_one(settings, slack: SlackDouble, api: RecordedApi):
+    import threading
+
+    api.hold = threading.Event()
+    with Running(replace(settings, answer_seconds=0.012)) as running:
+        person = Person(slack, ByHttp(running.url))
+        slow = [person.types("why node-3") for _ in range(8)]
+        started = time.perf_counter()
+        quick = person.types("help")
+        seconds = time.perf_counter() - started
+        api.hold.set()
+        slack.wait(lambda: all(reply.message.edits for reply in slow), 10)
+
+    assert max(reply.seconds for reply in slow) < 0.5
+    assert seconds < 0.25
+    assert quick.message.text.startswith("Ask what your GPUs are doing")
+
+
+def test_an_answer_that_slack_refuses_is_counted_not_lost_unseen(
+    settings, slack: SlackDouble, api: RecordedApi
+):
+    import threading
+
+    api.hold = threading.Event()
+    with Running(replace(settings, answer_seconds=0.01)) as running:
+        person = Person(slack, ByHttp(running.url))
+        person.types("why node-3")
+        slack.pass_time(1801)
+        api.hold.set()
+        counts = running.program.slack.delivery.counts
+        slack.wait(lambda: counts["response_url_404"])
+        api.hold = None
+        doctor = person.asks("doctor").words
+
+    assert "1 answers did not arrive" in doctor
+
+
+def test_a_form_that_comes_too_late_is_refused_by_slack_and_logged(
+    person: Person, slack: SlackDouble, caplog
+):
+    reply = person.types("explain", trigger_id="trigger.unknown")
+    slack.wait(lambda: slack.refusals)
+
+    assert reply.status == 200
+    assert "views.open: invalid_trigger_id" in slack.refusals[0]
+
+
+def test_a_missing_scope_for_pictures_is_said(person: Person, slack: SlackDouble):
+    slack.scopes = "commands,chat:write,app_mentions:read"
+    answer = person.asks("chart node-3")
+    slack.wait(lambda: any("files:write" in message.words for message in slack.messages))
+
+    assert answer
+
+
+def test_a_missing_scope_for_languages_is_asked_about_once(person: Person, slack: SlackDouble):
+    slack.scopes = "commands,chat:write,app_mentions:read"
+    for _ in range(3):
+        person.asks("why node-3")
+        time.sleep(0.05)
+
+    assert slack.calls["users.info"] == 1
+
+
+def test_an_unknown_command_event_or_button_is_acknowledged(person: Person, slack: SlackDouble):
+    statuses = [
+        person.types("x y z", command="/other").status,
+        person.event({"type": "reaction_added", "user": "U1"}).status,
+        person.interacts(
+            {"type": "block_actions", "team": {"id": "T0001"}, "user": {"id": "U1"}, "trigger_id": "t9",
+             "container": {"type": "message"}, "actions": [{"action_id": "other", "type": "button"}]}
+        ).status,
+    ]  # fmt: skip
+
+    assert statuses == [200, 200, 200]

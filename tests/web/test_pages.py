@@ -3,7 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
+
+from api.demo import Demo
 
 PAGES = (
     "/",
@@ -239,3 +241,22 @@ def test_the_past_of_a_node_can_be_looked_at(page: Page) -> None:
 
     expect(page.locator("h1")).not_to_contain_text("reserved KV pool")
     expect(page.locator(".facts").first).to_contain_text("As of")
+
+
+def test_a_korean_browser_gets_korean(demo: Demo, browser: Browser) -> None:
+    context = browser.new_context(base_url=demo.url, locale="ko-KR")
+    page = context.new_page()
+    page.goto("/")
+    heading = page.locator("h1").inner_text()
+    context.close()
+
+    assert heading == "전체 노드"
+
+
+def test_what_is_said_in_the_chat_is_not_obeyed(page: Page) -> None:
+    page.goto("/chat")
+    page.get_by_label("Message").fill('why <img src=x onerror="document.title=1">')
+    page.get_by_role("button", name="Ask").click()
+
+    assert page.locator("main img").count() == 0
+    expect(page.locator("article.answer")).to_be_visible()

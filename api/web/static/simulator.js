@@ -17,6 +17,7 @@
     if (press) query.set("press", press);
     const mine = ++asked;
     const answer = await fetch(sim.dataset.stateUrl + "?" + query);
+    if (answer.redirected) return location.reload(); // the login has ended
     const state = await answer.json();
     if (mine !== asked) return;
     $("problem").hidden = !state.problem;
@@ -68,10 +69,10 @@
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const press = event.submitter && event.submitter.value ? event.submitter.value : "";
-    ask(press);
+    ask(press).catch(() => form.submit());
   });
   for (const name of ["model", "gpu", "engine", "gpu_memory_utilization", "tokens", "requests"]) {
-    form.elements[name].addEventListener("change", () => ask(""));
+    form.elements[name].addEventListener("change", () => ask("").catch(() => {}));
   }
   $("full").addEventListener("click", (event) => {
     const root = document.documentElement;

@@ -224,12 +224,14 @@ def _loaded(gpu: GpuWindow) -> bool:
         reading = engine.reading
         if not reading.metrics_ok or reading.requests_running or reading.requests_waiting:
             return True
-    kinds = [workload.kind for workload in gpu.workloads]
-    if "training" in kinds or ("engine" in kinds and not gpu.engines):
+    if "training" in gpu.kinds or ("engine" in gpu.kinds and not gpu.engines):
         return True
     labels = gpu.node.latest.labels if gpu.node.latest else None
     return bool(labels and "expected_busy" in labels)
 
+
+NO_JOB = frozenset(("engine", "desktop", "monitor"))
+"""Kinds of program that are not somebody's job; see `gpudiag.workloads`."""
 
 GATES: dict[str, Callable[[GpuWindow], bool]] = {
     # A gate is open when its condition holds or is not known: then the rule itself must say so.
@@ -237,8 +239,10 @@ GATES: dict[str, Callable[[GpuWindow], bool]] = {
     "working": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W5).max >= 5.0),
     "spinning": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W5).mean >= 85.0),
     "holding": _unless_unknown(lambda gpu: gpu.used_share > 0.01),
-    "process": lambda gpu: bool(gpu.node.processes) or gpu.node.pasted,
-    "engine": lambda gpu: bool(gpu.node.engines) or bool(gpu.node.processes),
+    "process": lambda gpu: bool(gpu.processes or gpu.engines),
+    "shared": lambda gpu: len(gpu.processes) > 1,
+    "engine": lambda gpu: "engine" in gpu.kinds or bool(gpu.engines),
+    "job": lambda gpu: bool(gpu.kinds - NO_JOB),
     "loaded": _loaded,
     "fault": _faulty,
     "throttled": _unless_unknown(lambda gpu: gpu.throttled_within(W5)),

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -161,7 +161,7 @@ FINE_ROWS = 30
 class Track:
     """The past of one subject (a GPU, a process, an engine, the host) at four resolutions."""
 
-    __slots__ = ("_cache", "_long", "coarse", "columns", "fine")
+    __slots__ = ("_cache", "_covered", "_long", "coarse", "columns", "fine")
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
@@ -169,6 +169,7 @@ class Track:
         kept = columns.coarse
         self.coarse = [Level(kept, rows) for _, rows in COARSE_LEVELS] if kept else []
         self._cache: dict[tuple[str, float], Stats | None] = {}  # until the next snapshot
+        self._covered: dict[float, tuple[int, float]] = {}  # as _cache
         self._long: dict[tuple[str, float], Stats] = {}  # from coarse rows: until one of them is added
 
     def append(self, at: float, seconds: float, row: array[float]) -> None:
@@ -176,6 +177,7 @@ class Track:
             self._roll_up(at)
         self.fine.append(at, seconds, row)
         self._cache.clear()
+        self._covered.clear()
 
     def _roll_up(self, now: float) -> None:
         """Close each coarse row whose period has ended, from the rows of the next finer level."""
@@ -195,6 +197,7 @@ class Track:
         for level in (self.fine, *self.coarse):
             level.forget_from(at)
         self._cache.clear()
+        self._covered.clear()
         self._long.clear()
 
     def over(self, name: str, span: float) -> Stats:
@@ -240,6 +243,12 @@ class Track:
 
     def seconds_covered(self, span: float) -> tuple[int, float]:
         """(rows, seconds) that samples cover within the last `span`."""
+        covered = self._covered.get(span)
+        if covered is None:
+            covered = self._covered[span] = self._seconds_covered(span)
+        return covered
+
+    def _seconds_covered(self, span: float) -> tuple[int, float]:
         rows = self.fine if span <= W5 or not self.coarse or not self.coarse[0].at else None
         if rows is None:
             rows = next(
@@ -642,12 +651,17 @@ class GpuWindow(Subject):
     @property
     def processes(self) -> list[ProcessWindow]:
         """Processes that use this GPU or hold it open, the largest first."""
-        return self.node.users_of(self.index)[0]
+        return self.node.users_of(self.index).processes
 
     @property
     def engines(self) -> list[EngineWindow]:
         """Inference engines whose processes are on this GPU."""
-        return self.node.users_of(self.index)[1]
+        return self.node.users_of(self.index).engines
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of the programs on it, see `gpudiag.workloads`."""
+        return self.node.users_of(self.index).kinds
 
     @property
     def workloads(self) -> list[Workload]:
@@ -778,6 +792,14 @@ class HostWindow(Subject):
         return value
 
 
+class Users(NamedTuple):
+    """Who is on one GPU."""
+
+    processes: list[ProcessWindow]
+    engines: list[EngineWindow]
+    kinds: frozenset[str]
+
+
 class Window:
     """One node over time, as its snapshots told.
 
@@ -797,7 +819,7 @@ class Window:
         self.processes: dict[tuple[int, float], ProcessWindow] = {}
         self.engines: dict[str, EngineWindow] = {}
         self.departed: deque[ProcessWindow] = deque(maxlen=DEPARTED_KEPT)  # had a GPU and ended
-        self._users: dict[int, tuple[list[ProcessWindow], list[EngineWindow]]] = {}
+        self._users: dict[int, Users] = {}
         self.host = HostWindow()
         self.host.node = self
         self.events: deque[KernelEvent] = deque(maxlen=EVENTS_KEPT)
@@ -913,8 +935,8 @@ class Window:
                 return gpu.index
         return None
 
-    def users_of(self, gpu: int) -> tuple[list[ProcessWindow], list[EngineWindow]]:
-        """Processes (the largest first) and engines on one GPU; found once a snapshot."""
+    def users_of(self, gpu: int) -> Users:
+        """Processes (the largest first), engines and kinds of program on one GPU; found once a snapshot."""
         found = self._users.get(gpu)
         if found is None:
             processes = [process for process in self.processes.values() if process.is_on(gpu)]
@@ -927,7 +949,8 @@ class Window:
                 or engine.reading.pid in pids
                 or pids.intersection(engine.reading.worker_pids or ())
             ]
-            found = self._users[gpu] = processes, engines
+            kinds = frozenset(process.workload.kind for process in processes)
+            found = self._users[gpu] = Users(processes, engines, kinds)
         return found
 
     def gpus_in_order(self) -> list[GpuWindow]:
@@ -998,6 +1021,7 @@ class Window:
                     old.append(moment, level.seconds[i], level.cells[i * width : (i + 1) * width])
                 level.at, level.seconds, level.cells = old.at, old.seconds, old.cells
             gpu.track._cache.clear()
+            gpu.track._covered.clear()
             gpu.track._long.clear()
 
 

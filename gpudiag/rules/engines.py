@@ -53,10 +53,8 @@ def alive(engine: EngineWindow) -> bool:
 
 def asked(engine: EngineWindow, span: float = W5, max_kv_used_ratio: float = 0.05) -> bool:
     """Somebody asked within the span: requests, moving tokens, or a pool in use. Raises NotMeasured."""
-    queued = engine.over("requests_running", span).max
-    if engine.reading.requests_waiting is not None:
-        queued += engine.over("requests_waiting", span).max
-    if queued > 0:
+    busy = engine.share("loaded", W5) if span <= W5 else engine.over("requests_running", span).max
+    if busy > 0:
         return True
     if engine.reading.kv_used_ratio is not None and engine.reading.kv_used_ratio > max_kv_used_ratio:
         return True

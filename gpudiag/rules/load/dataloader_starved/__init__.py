@@ -9,7 +9,7 @@ from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
     severity="warning",
     rank=INEFFICIENT,
     maturity="experimental",
-    given=("working", "loaded"),
+    given=("working", "job"),
     also="low-util-under-load",
 )
 def dataloader_starved(

@@ -4,7 +4,7 @@ from gpudiag.rule import INEFFICIENT, Fires, measured, rule
 from gpudiag.window import W5, GpuWindow, ProcessWindow
 
 
-@rule(severity="info", rank=INEFFICIENT, given=("working", "process"))
+@rule(severity="info", rank=INEFFICIENT, given=("working", "shared"))
 def gpu_shared_contention(gpu: GpuWindow, *, min_sm_percent: float = 10.0) -> Fires | None:
     """Several processes take turns on this GPU."""
     if len(gpu.processes) < 2 or gpu.reading.mig_mode:

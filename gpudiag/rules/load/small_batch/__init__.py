@@ -5,7 +5,7 @@ from gpudiag.rules.load.evidence import low_utilization, starved
 from gpudiag.window import W5, EngineWindow, GpuWindow
 
 
-@rule(severity="info", rank=INEFFICIENT, given=("working", "loaded"), also="low-util-under-load")
+@rule(severity="info", rank=INEFFICIENT, given=("working", "loaded", "engine"), also="low-util-under-load")
 def small_batch(
     gpu: GpuWindow,
     *,

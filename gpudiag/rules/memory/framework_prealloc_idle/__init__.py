@@ -12,7 +12,7 @@ SHARES = {"jax": (0.70, 0.82), "tensorflow": (0.85, 1.0)}
 @rule(
     severity="ok",
     rank=STATE,
-    given=("idle", "holding", "process"),
+    given=("idle", "holding", "job"),
     explains=("memory-held-idle", "oom-risk"),
 )
 def framework_prealloc_idle(gpu: GpuWindow, *, min_quiet_share: float = 0.95) -> Fires | None:

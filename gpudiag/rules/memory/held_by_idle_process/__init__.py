@@ -8,7 +8,7 @@ from gpudiag.window import W6H, W24H, GpuWindow
 @rule(
     severity="info",
     rank=INEFFICIENT,
-    given=("idle", "holding", "process"),
+    given=("idle", "holding", "job"),
     explains=("memory-held-idle",),
 )
 def held_by_idle_process(

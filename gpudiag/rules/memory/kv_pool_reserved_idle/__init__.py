@@ -11,7 +11,7 @@ from gpudiag.workloads import POOLING_ENGINES
 @rule(
     severity="ok",
     rank=STATE,
-    given=("idle", "holding", "process"),
+    given=("idle", "holding", "engine"),
     explains=("memory-held-idle", "oom-risk", "weights-loaded-idle", "held-by-idle-process"),
 )
 def kv_pool_reserved_idle(

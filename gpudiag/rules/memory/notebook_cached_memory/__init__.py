@@ -9,7 +9,7 @@ from gpudiag.window import W5, W30, GpuWindow, NotMeasured, ProcessWindow
 @rule(
     severity="info",
     rank=STATE,
-    given=("idle", "holding", "process"),
+    given=("idle", "holding", "job"),
     explains=("memory-held-idle",),
 )
 def notebook_cached_memory(

@@ -5,7 +5,7 @@ from gpudiag.window import GpuWindow, ProcessWindow
 from gpudiag.workloads import POOLING_ENGINES
 
 
-@rule(severity="warning", rank=MEMORY, given=("holding", "process"))
+@rule(severity="warning", rank=MEMORY, given=("holding", "shared", "engine"))
 def two_engines_one_gpu(
     gpu: GpuWindow, *, max_total_share: float = 1.0, safe_total_share: float = 0.95
 ) -> Fires | None:

@@ -45,12 +45,15 @@ def timeline(
     total = gpu["readings"].get("memory_total_bytes") or kept.get("memory_total_bytes")
     if history is None or not (utilization or memory):
         return Markup("")
-    used = [(at, None if value is None or not total else 100 * value / total) for at, value in memory]
+    used = [(at, None if value is None else 100 * value / total) for at, value in memory] if total else []
     end = _end(history, [points[-1][0] for points in (utilization, memory) if points]) + age_seconds
     first, second, title = NAMES[language]
     return Markup(
         timeline_svg(
-            [Series(first, [(at, value) for at, value in utilization]), Series(second, used, "area")],
+            [
+                Series(first, [(at, value) for at, value in utilization]),
+                *([Series(second, used, "area")] if used else []),
+            ],
             start=end - seconds,
             end=end,
             title=title.format(index=gpu["index"]),

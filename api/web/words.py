@@ -95,7 +95,7 @@ EN: dict[str, str] = {
     # login
     "log_in": "Log in",
     "log_in_lead": (
-        "This server asks for a token. An administrator makes one with: gpudiag token create --role reader"
+        "This server asks for a token. An administrator makes one with: `gpudiag token create reader`"
     ),
     "token": "Token",
     "bad_token": "That token is not known here. Tokens are copied whole, without spaces.",
@@ -254,7 +254,7 @@ KO: dict[str, str] = {
     "all_rules": "모든 규칙",
     "says": "내용",
     "log_in": "로그인",
-    "log_in_lead": "이 서버는 토큰이 필요합니다. 관리자가 만드는 방법: gpudiag token create --role reader",
+    "log_in_lead": "이 서버는 토큰이 필요합니다. 관리자가 만드는 방법: `gpudiag token create reader`",
     "token": "토큰",
     "bad_token": "등록되지 않은 토큰입니다. 공백 없이 전체를 복사했는지 확인하십시오.",
     "sorry": "처리하지 못했습니다",

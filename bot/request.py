@@ -360,7 +360,8 @@ def take_moment(words: list[str]) -> tuple[list[str], str | None]:
 def take_target(words: list[str]) -> tuple[Target | None, list[str]]:
     """The first word that can name something, and the words after it."""
     rest = [word.strip("?,;") for word in words]
-    rest = [word for word in rest if word and word.lower() not in FILLERS]
+    while rest and (not rest[0] or rest[0].lower() in FILLERS):
+        rest = rest[1:]
     if not rest:
         return None, []
     first = PARTICLE.sub(r"\1", rest[0])

@@ -40,7 +40,7 @@ class Settings:
     enterprise: str = ""
     allowed_users: frozenset[str] = frozenset()
     allowed_channels: frozenset[str] = frozenset()
-    answer_seconds: float = 0.012  # how long an acknowledgement waits for the answer, to carry it
+    answer_seconds: float = 0.008  # how long an acknowledgement waits for the answer, to carry it
     api_seconds: float = 10.0
 
     def __repr__(self) -> str:

@@ -117,6 +117,7 @@ class Person:
         }  # fmt: skip
         if self.enterprise:
             form |= {"enterprise_id": self.enterprise, "enterprise_name": "Example Inc"}
+        self.slack.response_urls[form["response_url"].rpartition("/")[2]].is_command = True
         reply = self.way.send({**form, **changed}, None)
         return self.shown(reply, form["response_url"])
 
@@ -134,8 +135,12 @@ class Person:
                 self.channel, self.slack.ts(), reply.body.get("text") or "", reply.body.get("blocks") or [],
                 None, None if everybody else self.user, response_type="in_channel" if everybody else "ephemeral",
             )  # fmt: skip
-            self.slack.response_urls[response_url.rpartition("/")[2]].original = message
-            reply.message = self.slack.add(message)
+            with self.slack.lock:
+                url = self.slack.response_urls[response_url.rpartition("/")[2]]
+                url.original = reply.message = self.slack.add(message)
+                if url.early:
+                    message.text, message.edits = url.early.get("text") or "", 1
+                    message.blocks = url.early.get("blocks") or []
         return reply
 
     def asks(self, text: str, seconds: float = 5.0) -> Message:

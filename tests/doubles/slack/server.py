@@ -68,6 +68,8 @@ class ResponseUrl:
     born: float
     original: Message | None = None
     uses: int = 0
+    is_command: bool = False  # its acknowledgement may become the original
+    early: Json | None = None  # a replacement that came before the acknowledgement was read
 
 
 @dataclass
@@ -359,6 +361,9 @@ class SlackDouble:
                 what.get("blocks") or [],
                 old.edits + 1,
             )
+            return 200, "ok"
+        if what.get("replace_original") and old is None and reply.is_command and reply.early is None:
+            reply.early = what
             return 200, "ok"
         message = Message(
             reply.channel, self.ts(), str(what.get("text") or ""), what.get("blocks") or [],

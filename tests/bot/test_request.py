@@ -1,0 +1,206 @@
+"""The grammar: what people type, in English and Korean, with what chat clients do to it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.request import VERBS, Problem, Target, duration, read
+from bot.text import clean
+from bot.when import exact
+from bot.words import SENTENCES, say
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("", "status"),
+        ("status", "status"),
+        ("  Status  ", "status"),
+        ("why node-3", "why node-3"),
+        ("why node-3:2", "why node-3:2"),
+        ("why node-3 gpu 2", "why node-3:2"),
+        ("why node-3 at 15:40", "why node-3 at 15:40"),
+        ("node-3", "why node-3"),
+        ("node-3:1 10m ago", "why node-3:1 at 10m ago"),
+        ("node-3 why", "why node-3"),
+        ("why is node-3 so slow?", "why node-3"),
+        ("“why” ‘node–3’", "why node-3"),
+        ("why <http://node-3.example.com|node-3.example.com>", "why node-3.example.com"),
+        ("why <https://node-3.example.com/>", "why node-3.example.com"),
+        ("why ｎｏｄｅ－３", "why node-3"),
+        ("<@U0BOT> why node-3", "why node-3"),
+        ("why `node-3`", "why node-3"),
+        ("why pod/vllm-0", "why pod/vllm-0"),
+        ("why pod vllm-0", "why pod/vllm-0"),
+        ("why job 48213", "why job/48213"),
+        ("why job:48213", "why job/48213"),
+        ("why pid 4121", "why pid/4121"),
+        ("kv llama-3-8b 8192 x32", "kv llama-3-8b 8192 x32"),
+        (
+            "kv llama-3-8b 8k ×32 on H100 80GB kv=fp8 tp=2",
+            "kv llama-3-8b 8192 x32 kv_dtype=fp8 tp=2 on H100 80GB",
+        ),
+        ("kv llama-3-8b 8,192 32x —tp=2", "kv llama-3-8b 8192 x32 tp=2"),
+        ("kv meta-llama/Llama-3.1-8B 128k x1", "kv meta-llama/Llama-3.1-8B 131072 x1"),
+        ("top node-3 by util", "top node-3 by=utilization"),
+        ("idle 30", "idle 30"),
+        ("watch all", "watch all"),
+        ("mute node-3 2h", "mute node-3 2h"),
+        (
+            "mute node-3 stuck-job 90m the fan is being replaced",
+            "mute node-3 stuck-job 90m the fan is being replaced",
+        ),
+        ("ack f-0123456789ab on it", "ack f-0123456789ab on it"),
+        ("runbook `stuck-job`", "runbook stuck-job"),
+        ("노드 상태", "status"),
+        ("상태", "status"),
+        ("왜 node-3", "why node-3"),
+        ("node-3은 왜 느려?", "why node-3"),
+        ("node-3 왜 이래", "why node-3"),
+        ("계산 llama-3-8b 8192 x32", "kv llama-3-8b 8192 x32"),
+        ("node-3 감시", "watch node-3"),
+        ("감시 목록", "watch list"),
+        ("음소거 node-3 2시간", "mute node-3 2시간"),
+    ],
+)
+def test_a_sentence_is_understood(typed: str, meant: str):
+    request = read(typed)
+
+    assert (request.text, request.problem) == (meant, None)
+
+
+@pytest.mark.parametrize(
+    ("typed", "suggestion"),
+    [
+        ("wyh node-3", "why node-3"),
+        ("stauts", "status"),
+        ("idel 45", "idle 45"),
+        ("mtue node-3 2h the fan", "mute node-3 2h the fan"),
+        ("runbok stuck-job", "runbook stuck-job"),
+        ("kv m 8192 kvv=fp8 x3", "kv m 8192 kv=fp8 x3"),
+        ("진댠 node-3", "진단 node-3"),
+    ],
+)
+def test_a_slip_gets_the_nearest_command_with_its_arguments(typed: str, suggestion: str):
+    problem = read(typed).problem
+
+    assert problem is not None
+    assert problem.suggestion == suggestion
+
+
+@pytest.mark.parametrize("typed", ["why", "kv", "watch", "mute", "ack", "runbook", "language", "chart", "왜"])
+def test_a_missing_argument_is_told_apart(typed: str):
+    assert read(typed).problem == Problem("missing")
+
+
+def test_korean_words_ask_for_korean_and_lang_overrides():
+    assert [read(text).lang for text in ("왜 node-3", "왜 node-3 lang=en", "why node-3 lang=ko", "why node-3")] == [
+        "ko", "en", "ko", None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", ["why node-3 here", "why node-3 !", "why node-3!", "왜 node-3 여기"])
+def test_here_means_for_everybody(typed: str):
+    assert (read(typed).here, read(typed).target) == (True, Target("node-3"))
+
+
+def test_pasted_output_keeps_its_lines():
+    assert read("explain | 0 |\n| 1 |").words == ("| 0 |\n| 1 |",)
+
+
+@given(st.text(max_size=300))
+def test_no_text_breaks_the_grammar(text: str):
+    request = read(text)
+
+    assert request.verb in {verb.name for verb in VERBS}
+    assert "\x00" not in clean(text)
+
+
+@given(
+    st.sampled_from(["why", "top", "chart"]),
+    st.from_regex(r"[a-z]{2,8}-[0-9]{1,3}", fullmatch=True).filter(
+        lambda name: name.split("-")[0] not in ("gpu",)
+    ),
+    st.one_of(st.none(), st.integers(0, 15)),
+)
+def test_what_a_button_carries_is_understood_again(verb: str, node: str, gpu: int | None):
+    request = read(f"{verb} {Target(node, gpu)}")
+
+    assert (read(request.text).verb, read(request.text).target) == (verb, Target(node, gpu))
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_every_verb_has_an_example_that_works_and_a_line_of_help(verb):
+    request = read(verb.example)
+
+    assert (request.verb, request.problem) == (verb.name, None)
+    assert all(say(lang, f"h.{verb.name}") for lang in ("en", "ko"))
+
+
+NOW = datetime(2026, 11, 29, 16, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("15:40", "2026-11-29T15:40:00+00:00"),
+        ("17:00", "2026-11-28T17:00:00+00:00"),
+        ("yesterday 15:40", "2026-11-28T15:40:00+00:00"),
+        ("어제 17:00", "2026-11-28T17:00:00+00:00"),
+        ("10m ago", "2026-11-29T15:50:00+00:00"),
+        ("10분 ago", "2026-11-29T15:50:00+00:00"),
+        ("2 hours ago", "2026-11-29T14:00:00+00:00"),
+        ("15시 40분", "2026-11-29T15:40:00+00:00"),
+        ("2026-11-29T15:40Z", "2026-11-29T15:40:00+00:00"),
+        ("2026-11-29 15:40", "2026-11-29T15:40:00+00:00"),
+        ("2027-01-01", None),
+        ("25:99", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_a_moment_is_made_exact(typed: str, meant: str | None):
+    found = exact(typed, NOW)
+
+    assert (found.isoformat() if found else None) == meant
+
+
+def test_a_time_of_day_is_the_askers_own():
+    found = exact("00:30", NOW, ZoneInfo("Asia/Seoul"))
+
+    assert found == datetime(2026, 11, 29, 15, 30, tzinfo=UTC)
+
+
+def test_durations():
+    assert [duration(word) for word in ("2h", "30m", "1d", "90분", "2시간", "x")] == [
+        7200,
+        1800,
+        86400,
+        5400,
+        7200,
+        None,
+    ]
+
+
+def test_every_sentence_stands_in_both_languages_with_the_same_places():
+    import string
+
+    for key, (english, korean) in SENTENCES.items():
+        places = [
+            {name for _, name, _, _ in string.Formatter().parse(text) if name} for text in (english, korean)
+        ]
+        assert english and korean, key
+        assert places[0] == places[1], key
+
+
+def test_korean_puts_no_particle_on_a_placeholder():
+    import re
+
+    particle = re.compile(r"\}(?:은|는|이|가|을|를|과|와|으로|로)(?:\s|$)")
+
+    assert [key for key, (_, korean) in SENTENCES.items() if particle.search(korean)] == []

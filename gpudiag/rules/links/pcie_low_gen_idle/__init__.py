@@ -1,12 +1,12 @@
 """A slow PCIe link on an idle GPU is power saving."""
 
-from gpudiag.rule import STATE, Fires, measured, rule
+from gpudiag.rule import HINT, Fires, measured, rule
 from gpudiag.window import W2, GpuWindow
 
 LOW_STATES = frozenset(f"P{n}" for n in range(5, 16))
 
 
-@rule(severity="ok", rank=STATE, confidence="proven", given=("idle", "linked"))
+@rule(severity="ok", rank=HINT, confidence="proven", given=("idle", "linked"))
 def pcie_low_gen_idle(gpu: GpuWindow, *, max_utilization_percent: float = 1.0) -> Fires | None:
     """The PCIe link idles at a lower generation while the GPU has nothing to do."""
     now, most = gpu.now("pcie_link_generation"), gpu.now("pcie_link_generation_max")

@@ -1,0 +1,182 @@
+"""A scenario: a short story, the verdict it must get, and what must not be said of it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from gpudiag.examine import default_rules, examine, judge
+from gpudiag.explain import explain
+from gpudiag.model import Checkup, Severity, Snapshot
+from gpudiag.plaintext import diagnosis_text
+from gpudiag.verdict import verdict_of_node
+from gpudiag.window import Window
+from gpudiag.words import Language
+from tests.scenarios.host import Host
+
+ALARMS = ("warning", "critical")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """`expects` and `severity` are the node's verdict at the end.
+
+    `also`: alarms that may be given beside it. Any other alarm, at any moment, is a false one.
+    `never`: rules that must not be found at any moment. `finds`: rules that must stand at the end.
+    """
+
+    name: str
+    story: str
+    group: str
+    expects: str
+    severity: Severity
+    play: Callable[..., Any]
+    also: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    finds: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()  # words that the answer must hold
+    host: dict[str, Any] = field(default_factory=dict)
+    over_http: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the scenario got."""
+
+    scenario: str
+    rule: str = "-"
+    severity: str = "-"
+    findings: list[str] = field(default_factory=list)  # rule/severity/confidence@gpu, at the end
+    alarms: dict[str, str] = field(default_factory=dict)  # rule → when first, and how
+    seen: set[str] = field(default_factory=set)
+    unjudged: list[str] = field(default_factory=list)
+    text: str = ""
+    complaints: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def good(self) -> bool:
+        return not self.complaints
+
+
+_SCENARIOS: dict[str, Scenario] = {}
+
+
+def scenario(
+    expects: str, severity: Severity, story: str, **more: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares a story; `more` as in Scenario."""
+
+    def declare(play: Callable[..., Any]) -> Callable[..., Any]:
+        name = play.__name__.replace("_", "-")
+        if name in _SCENARIOS:
+            raise ValueError(f"two scenarios are called {name}")
+        group = play.__module__.rsplit(".", 1)[-1]
+        _SCENARIOS[name] = Scenario(name, story, group, expects, severity, play, **more)
+        return play
+
+    return declare
+
+
+@cache
+def all_scenarios() -> tuple[Scenario, ...]:
+    """Every scenario below stories/, in the order of the files."""
+    package = importlib.import_module("tests.scenarios.stories")
+    for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
+        importlib.import_module(f"{package.__name__}.{module}")
+    return tuple(_SCENARIOS.values())
+
+
+class Judge:
+    """Takes reports as they were sent, and judges at each what a user would be told."""
+
+    def __init__(self, node: str, outcome: Outcome) -> None:
+        self.window = Window(node)
+        self.rules = default_rules()
+        self.outcome = outcome
+        self._decode = msgspec.json.Decoder(Snapshot).decode
+
+    def send(self, snapshots: bytes) -> None:
+        snapshot = self._decode(snapshots)
+        self.window.add(snapshot)
+        self.look(judge(self.window, self.rules))
+
+    def look(self, checkup: Checkup) -> None:
+        """Remembers what was found at this moment."""
+        for finding in checkup.findings:
+            self.outcome.seen.add(finding.rule)
+            if finding.severity in ALARMS:
+                at = round(checkup.judged_at - self.window.started)
+                words = f"{finding.severity} ({finding.confidence}) after {at} s"
+                self.outcome.alarms.setdefault(finding.rule, words)
+
+
+def play(scenario: Scenario) -> Outcome:
+    """Plays it and compares."""
+    begun = time.monotonic()
+    outcome = Outcome(scenario.name)
+    if scenario.over_http:
+        scenario.play(outcome)
+    else:
+        _play_on_one_host(scenario, outcome)
+    _compare(scenario, outcome)
+    outcome.seconds = time.monotonic() - begun
+    return outcome
+
+
+def play_by_name(name: str) -> Outcome:
+    """The same for another process, which is told the name only."""
+    return play(next(one for one in all_scenarios() if one.name == name))
+
+
+def _play_on_one_host(scenario: Scenario, outcome: Outcome) -> None:
+    judged = Judge("node-1", outcome)
+    host = Host(judged, **scenario.host)
+    try:
+        scenario.play(host)
+        checkup = examine(judged.window, judged.rules, now=host.clock.time())
+    finally:
+        host.close()
+    judged.look(checkup)
+    verdict = verdict_of_node(checkup, judged.rules)
+    outcome.rule, outcome.severity = verdict.rule, verdict.severity
+    for finding in checkup.findings:
+        place = "" if finding.gpu is None else f" gpu {finding.gpu}"
+        variant = f" [{finding.variant}]" if finding.variant else ""
+        outcome.findings.append(f"{finding.rule}{variant} {finding.severity}/{finding.confidence}{place}")
+    outcome.unjudged = sorted({f"{u.rule} ({', '.join(u.missing)}: {u.reason})" for u in checkup.unjudged})
+    languages: tuple[Language, ...] = ("en", "ko")
+    for language in languages:
+        said = explain(checkup, language, judged.rules, now=host.clock.time())
+        outcome.text += diagnosis_text(msgspec.to_builtins(said), language) + "\n"
+
+
+def _compare(scenario: Scenario, outcome: Outcome) -> None:
+    given, expected = f"{outcome.rule} {outcome.severity}", f"{scenario.expects} {scenario.severity}"
+    if given != expected:
+        kind = "verdict"
+        if scenario.severity in ALARMS and outcome.severity in ("ok", "info"):
+            kind = "DANGEROUS NORMAL"
+        outcome.complaints.append(f"{kind}: {given}")
+    allowed = {scenario.expects, *scenario.also, *scenario.finds}
+    for rule, words in outcome.alarms.items():
+        if rule not in allowed:
+            outcome.complaints.append(f"false alarm: {rule} {words}")
+    outcome.complaints += [f"said {rule}" for rule in scenario.never if rule in outcome.seen]
+    found = {finding.split(" ")[0] for finding in outcome.findings}
+    outcome.complaints += [f"did not find {rule}" for rule in scenario.finds if rule not in found]
+    open_questions = {line.split(" ")[0] for line in outcome.unjudged}
+    outcome.complaints += [
+        f"{rule} is not unjudged" for rule in scenario.unjudged if rule not in open_questions
+    ]
+    outcome.complaints += [f"does not say “{words}”" for words in scenario.says if words not in outcome.text]
+    if any(ord(letter) < 32 and letter != "\n" for letter in outcome.text):
+        outcome.complaints.append("the answer holds control characters")

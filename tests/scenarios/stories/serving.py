@@ -1,0 +1,88 @@
+"""A server that waits, one that is wedged, one that starts, one that died: the same table of nvidia-smi."""
+
+from __future__ import annotations
+
+from tests.doubles.nvml import GIB
+from tests.scenarios.host import Host
+from tests.scenarios.scenario import scenario
+
+
+@scenario(
+    "kv-pool-reserved-idle",
+    "ok",
+    "vLLM has reserved its pool, answers, and nobody asks.",
+    never=("memory-held-idle", "oom-risk", "serving-wedged", "orphaned-engine", "low-util-under-load"),
+    says=("vllm",),
+)
+def vllm_waits_for_requests(host: Host) -> None:
+    host.serves_vllm()
+    host.for_minutes(6)
+
+
+@scenario(
+    "serving-wedged",
+    "critical",
+    "Twelve requests are inside the engine for six minutes and not one token comes out.",
+    never=("kv-pool-reserved-idle", "model-loading"),
+    also=("low-util-under-load",),
+)
+def vllm_is_wedged(host: Host) -> None:
+    engine = host.serves_vllm()
+    host.gpu(0).computes(80, watts=450)
+    engine.asks(running=12, kv_used=0.4, tokens=900, prompt=3000, finished=3)
+    host.for_minutes(6)
+    host.gpu(0).rests()
+    engine.asks(tokens=0, prompt=0, finished=0)
+    host.for_minutes(6)
+
+
+@scenario(
+    "model-loading",
+    "ok",
+    "A vLLM server was started two minutes ago and reads its weights.",
+    never=("serving-wedged", "low-util-under-load", "orphaned-engine", "engine-metrics-unreachable"),
+)
+def vllm_loads_its_model(host: Host) -> None:
+    command = "/opt/venv/bin/vllm serve meta-llama/Llama-3.1-70B --port 18999"
+    host.process(4100, command, name="vllm", running_minutes=0.2, cpu=80)
+    for step in range(15):
+        host.process(4121, ["VLLM::EngineCore"], name="VLLM::EngineCor", parent=4100, on={0: (2 + 3 * step) * GIB},
+                     running_minutes=0.2, cpu=95, reads=2.5e9, libraries="libtorch libcudart")  # fmt: skip
+        host.for_seconds(10)
+
+
+@scenario(
+    "orphaned-engine",
+    "critical",
+    "The API server was killed; its engine core lives on under init and keeps the memory.",
+    never=("kv-pool-reserved-idle",),
+)
+def vllm_worker_outlives_its_server(host: Host) -> None:
+    engine = host.serves_vllm()
+    host.for_minutes(3)
+    engine.closes()
+    host.ends(4100)
+    host.changes(4121, parent=1)
+    host.for_minutes(6)
+
+
+@scenario(
+    "healthy-busy",
+    "ok",
+    "A vLLM server under steady load makes tokens.",
+    never=("kv-pool-reserved-idle", "low-util-under-load", "stuck-job", "oom-risk"),
+)
+def vllm_is_busy(host: Host) -> None:
+    host.serves_vllm(running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
+    host.gpu(0).in_bursts([88, 95, 97, 91, 96], watts=520, memory_percent=55, celsius=58)
+    host.for_minutes(6)
+
+
+@scenario(
+    "gpu-free",
+    "ok",
+    "Nothing holds the GPU.",
+    never=("memory-held-idle", "healthy-busy"),
+)
+def nobody_is_there(host: Host) -> None:
+    host.for_minutes(6)

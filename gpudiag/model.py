@@ -486,6 +486,7 @@ MISSING_PARTS = (
     "row",  # a row has more or fewer cells than its header
     "joined",  # lines were run together and cannot be told apart
     "shortened",  # the author left something out: [...]
+    "long",  # more than is read: only the beginning and the end were
     "other_machine",  # a second machine's output, which is not judged here
 )
 

@@ -30,6 +30,7 @@ from gpudiag.smi.values import reason_of
 from gpudiag.window import bus_key
 
 NODE = "pasted"
+MOST_SAMPLES = 2_000  # of formats that are not folded as they are read
 SAME_TIME_SECONDS = 6 * 3600.0
 PRIORITY = ("xml", "query", "csv", "table", "dmon", "pmon", "apps", "gpustat", "listing", "topology")
 """Which format is believed first where two show the same value."""
@@ -78,7 +79,7 @@ def _series(parts: Parts) -> tuple[list[Sheet], list[Sheet]]:
     by_format: dict[str, list[Sheet]] = {}
     for sheet in parts.sheets:
         by_format.setdefault(sheet.format, []).append(sheet)
-    runs = {name: _one_machine(sheets, parts) for name, sheets in by_format.items()}
+    runs = {name: _one_machine(sheets[-MOST_SAMPLES:], parts) for name, sheets in by_format.items()}
     if not runs:
         return [], []
     order = sorted(runs, key=lambda name: (-len(runs[name]), PRIORITY.index(name)))

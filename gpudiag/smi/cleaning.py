@@ -15,6 +15,8 @@ from gpudiag.smi.errors import LONGEST_BYTES, NotText, TooLarge
 
 LONGEST_LINE = 20_000  # longer ones are no tool's output; they are cut, and say so
 
+MOST_LINES = 16_000  # more are no sample of anything: the beginning and the end are read
+MOST_LOG_LINES = 60_000
 LOOKED_AT = 400  # lines that are searched for the beginning of a tool's output
 
 _ESCAPES = re.compile(
@@ -25,6 +27,7 @@ _TAG = re.compile(
     r"body|html|section|article|details|summary)(?:\s[^<>]{0,500})?/?>",
     re.IGNORECASE,
 )
+_HTML = ("</", "<pre", "<PRE", "<br", "<BR", "<p>", "<div", "<code", "<span", "<td", "<tr")
 _BREAKING = re.compile(r"^</?(?:p|br|div|tr|pre|li|h\d|table|blockquote|body)\b", re.IGNORECASE)
 _ENTITY = re.compile(
     r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|lt|gt|amp|quot|apos|nbsp|ensp|emsp|thinsp|middot|bull|ldquo|rdquo);"
@@ -90,7 +93,7 @@ def cleaned(text: str) -> str:
         text = _ESCAPES.sub("", text)
     if "\n" not in text.strip() and text.count("\\n") > 2:
         text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-    if "<" in text and _TAG.search(text):
+    if "<" in text and any(mark in text for mark in _HTML):
         text = _TAG.sub(lambda tag: "\n" if _BREAKING.match(tag[0]) else "", text)
     if "&" in text and _is_html(text):
         text = html.unescape(text)
@@ -108,12 +111,23 @@ def _is_html(text: str) -> bool:
     return bool(_ENTITY.search(text)) and "<nvidia_smi_log" not in text
 
 
-def lines_of(text: str) -> list[str]:
-    """Lines of cleaned text, with quotes, log prefixes and hard wraps undone."""
-    lines = [line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] for line in text.split("\n")]
-    lines = _without_quotes(lines)
-    lines = _without_log_prefix(lines)
-    return _unwrapped(lines)
+def log_lines(text: str) -> list[str]:
+    """Lines that the kernel log reader looks at: of a very long text its beginning and its end."""
+    return _ends(text.split("\n"), MOST_LOG_LINES)
+
+
+def lines_of(text: str) -> tuple[list[str], bool]:
+    """Lines of cleaned text, with quotes, log prefixes and hard wraps undone; and whether any were left out."""
+    written = [line[:LONGEST_LINE] for line in text.split("\n")]
+    if len(written) > MOST_LINES:
+        written = [line for line in written if line and not line.isspace()]
+    lines = _ends(written, MOST_LINES)
+    lines_left_out = len(lines) < len(written)
+    return _unwrapped(_without_log_prefix(_without_quotes(lines))), lines_left_out
+
+
+def _ends(lines: list[str], most: int) -> list[str]:
+    return lines if len(lines) <= most else [*lines[: most // 10], *lines[len(lines) - (most - most // 10) :]]
 
 
 _QUOTED = re.compile(r"^\s{0,3}(?:>\s?)+")

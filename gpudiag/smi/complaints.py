@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 LONGEST_LINE = 500
 MOST_LINES = 20
+MOST_GPUS = 64
 
 # what a line says → (kind for PasteReading.errors, reason of the model for NVML as a whole or the GPU)
 _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -107,7 +108,7 @@ def complaints_of(lines: Sequence[str]) -> tuple[Complaints, list[int]]:
         bus = _BUS.search(line)
         if kind in NVML_AS_A_WHOLE and found.nvml is None:
             found.nvml = reason
-        elif kind in OF_ONE_GPU and "NVRM" not in line:
+        elif kind in OF_ONE_GPU and "NVRM" not in line and len(found.gpus) < MOST_GPUS:
             lost = "gpu_is_lost" if "lost" in line.lower() else OF_ONE_GPU[kind]
             found.gpus.append((bus[1] if bus else None, lost))
         elif kind == "inforom_corrupted" and bus:

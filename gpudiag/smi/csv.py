@@ -201,7 +201,7 @@ class CsvReader:
                 row.memory_gap = absent.reason if memory is not None else "not_shown"
             row.gpu = self._gpu_of(sheet, shown, identity)
             row.gpu_identity = identity
-            sheet.rows.append(row)
+            sheet.add(row)
             sheet.at = v.moment(shown["timestamp"]) if "timestamp" in shown else sheet.at
         return sheet
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gpudiag.model import MigDevice
 from gpudiag.smi import values as v
-from gpudiag.smi.sheet import Row, Sheet
+from gpudiag.smi.sheet import MOST_ROWS, Row, Sheet
 
 _LISTED = re.compile(r"GPU (\d{1,3}): (\S.{1,80}?) \(UUID: (\S{1,60})\)")
 _LISTED_MIG = re.compile(r"MIG (\S{1,30}) +Device +(\d{1,3}): \(UUID: (\S{1,60})\)")
@@ -41,7 +41,7 @@ def read_listing(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
 
 
 _STAT = re.compile(
-    r"^\s*\[(\d{1,3})\] (\S.{0,60}?)\s*\|\s*"  # index, name
+    r"^\s*\[(\d{1,3})\] (\S.{0,60}?) {0,40}\| *"  # index, name
     r"(?:(-?\d{1,3}|\?\?)\W{1,2}C,)?\s*(?:(?:\d{1,3}|\?\?) %,\s*)?(\d{1,3}|\?\?) %"  # heat, fan, load
     r"(?:,\s*(\d{1,4}|\?\?) / {1,8}(\d{1,4}|\?\?) W)?\s*\|\s*"  # power
     r"(\d{1,7}|\?\?) / {1,8}(\d{1,7}|\?\?) MB\s*\|(.*)$"  # memory, processes
@@ -81,7 +81,7 @@ def read_gpustat(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
         for user, program, pid, memory in _STAT_PROCESS.findall(found[9]):
             if pid:
                 size = int(memory) * v.MIB if memory.isdigit() else None
-                sheets[-1].rows.append(
+                sheets[-1].add(
                     Row(pid=int(pid), gpu=index, name=program or None, user=user, memory=size,
                         memory_gap=None if size is not None else "not_supported")
                 )  # fmt: skip
@@ -134,7 +134,8 @@ def read_ps(lines: Sequence[str]) -> tuple[list[Row], list[int]]:
             if row is None:
                 columns = []
                 continue
-            rows.append(row)
+            if len(rows) < MOST_ROWS:
+                rows.append(row)
             used.append(number)
     return rows, used
 

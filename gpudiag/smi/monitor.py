@@ -123,7 +123,7 @@ class MonitorReader:
                 row.memory, row.memory_gap = v.mib(shown["fb"], False), None
             except Absent as absent:
                 row.memory_gap = absent.reason
-        sheet.rows.append(row)
+        sheet.add(row)
         sheet.process_list = "listed"
 
     def _end(self) -> None:

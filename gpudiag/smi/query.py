@@ -287,7 +287,7 @@ class QueryReader:
             gpu = self._subject()
             self.row = Row(pid=pid, gpu=gpu.index, memory_gap="cut")
             sheet = self._current()
-            sheet.rows.append(self.row)
+            sheet.add(self.row)
             sheet.process_list = "listed"
             return
         row = self.row

@@ -10,7 +10,7 @@ from gpudiag.kernel_lines import events_of
 from gpudiag.model import PasteReading, ProcessReading, Snapshot
 from gpudiag.smi import xml
 from gpudiag.smi.assembling import NODE, Parts, snapshots_of
-from gpudiag.smi.cleaning import cleaned, lines_of, text_of
+from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.errors import NothingOfAGpu
@@ -59,8 +59,10 @@ def window_of(text: str | bytes, now: float | None = None) -> Window:
 def _parts(text: str) -> Parts:
     parts = Parts()
     text = _take_xml(text, parts)
-    lines = lines_of(text)
-    parts.events = events_of(lines)
+    lines, left_out = lines_of(text)
+    if left_out:
+        parts.missing.add("long")
+    parts.events = events_of(log_lines(text) if left_out else lines)
     left = list(lines)
     for _name, reader in (("csv", CsvReader), ("monitor", MonitorReader), ("table", TableReader)):
         found = reader()
@@ -94,10 +96,11 @@ def _take_xml(text: str, parts: Parts) -> str:
         xml.refuse_declarations(text)
         return text
     xml.refuse_declarations(text)
-    for document in xml.documents(text):
-        parts.sheets.append(xml.read(document))
-        text = text.replace(document, "\n", 1)
-    return text
+    documents, rest, too_many = xml.documents(text)
+    if too_many:
+        parts.missing.add("long")
+    parts.sheets += [xml.read(document) for document in documents]
+    return rest
 
 
 def _blank(lines: list[str], used: Sequence[int]) -> None:

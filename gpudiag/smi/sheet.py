@@ -15,6 +15,9 @@ from gpudiag.smi.values import Absent, Convert
 BUCKET_SECONDS = 10.0
 """Samples that lie closer than this become one snapshot, as an agent sends them."""
 
+MOST_GPUS = 128
+MOST_ROWS = 1_000
+
 LIST_RANK = ("absent", "empty", "not_supported", "none", "cut", "listed")
 
 
@@ -134,13 +137,23 @@ class Sheet:
     cut_gpus: int = 0  # GPUs of which not even a line is whole
 
     def gpu_at(self, index: int) -> Draft:
-        """The GPU with this index, made when it is new."""
+        """The GPU with this index, made when it is new; no machine has more than `MOST_GPUS`."""
         for draft in self.gpus:
             if draft.index == index:
                 return draft
         draft = Draft(index)
-        self.gpus.append(draft)
+        if len(self.gpus) < MOST_GPUS:
+            self.gpus.append(draft)
+        else:
+            self.missing.add("long")
         return draft
+
+    def add(self, row: Row) -> None:
+        """A process row; no machine has more than `MOST_ROWS` that anybody reads."""
+        if len(self.rows) < MOST_ROWS:
+            self.rows.append(row)
+        else:
+            self.missing.add("long")
 
     def has(self, index: int) -> bool:
         return any(draft.index == index for draft in self.gpus)

@@ -302,7 +302,7 @@ class TableReader:
             sheet.process_list = "cut"
         if not closed:
             sheet.missing.add("processes")
-        sheet.rows.append(row)
+        sheet.add(row)
         return True
 
     def _odd_process(self, text: str) -> bool:

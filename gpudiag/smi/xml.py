@@ -23,6 +23,9 @@ from gpudiag.smi.values import Absent, Convert
 
 ROOT = "<nvidia_smi_log"
 END = "</nvidia_smi_log>"
+DEEPEST = 32
+MOST_ELEMENTS = 250_000
+MOST_DOCUMENTS = 64
 _OURS = re.compile(r'<!DOCTYPEnvidia_smi_logSYSTEM"nvsmi_device_v\d{1,3}\.dtd">')  # without its blanks
 _DECLARATION = re.compile(r"<\?xml[^<>]{0,200}\?>")
 _LONE_AMPERSAND = re.compile(r"&(?!(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,31});)")
@@ -30,17 +33,24 @@ _REASON_PREFIX = ("clocks_event_reason_", "clocks_throttle_reason_")
 _DULL = ("supported_clocks", "accounted_processes")  # long lists that nobody asks
 
 
-def documents(text: str) -> list[str]:
-    """The XML documents of a text, each to its end or to where the next begins."""
-    found = []
-    at = text.find(ROOT)
+def documents(text: str) -> tuple[list[str], str, bool]:
+    """The XML documents of a text, each to its end or to where the next begins; the text without them; and
+    whether there were more than are read, of which the last ones are."""
+    found, rest = [], []
+    at, after, too_many = text.find(ROOT), 0, text.count(ROOT) > MOST_DOCUMENTS
+    if too_many:
+        at = len(text)
+        for _ in range(MOST_DOCUMENTS):
+            at = text.rfind(ROOT, 0, at)
+        after = at
     while at >= 0:
         following = text.find(ROOT, at + len(ROOT))
         end = text.find(END, at, following if following >= 0 else len(text))
         stop = end + len(END) if end >= 0 else following if following >= 0 else len(text)
         found.append(text[at:stop])
-        at = following
-    return found
+        rest.append(text[after:at])
+        at, after = following, stop
+    return found, "\n".join([*rest, text[after:]]), too_many
 
 
 def refuse_declarations(text: str) -> None:
@@ -100,16 +110,17 @@ class _Target:
         self.gpu: Draft | None = None
         self.row: dict[str, str] | None = None
         self.mig: dict[str, str] | None = None
-        self.open_gpu = False
+        self.elements = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.elements += 1
+        if len(self.path) > DEEPEST or self.elements > MOST_ELEMENTS:
+            raise ParseError("more than nvidia-smi writes")
         self.text.clear()
         self.path.append(tag)
         if tag == "gpu" and len(self.path) == 2:
-            self.gpu = Draft(len(self.sheet.gpus))
-            self.sheet.gpus.append(self.gpu)
+            self.gpu = self.sheet.gpu_at(len(self.sheet.gpus))
             self.gpu.read("bus_id", v.bus_id, attributes.get("id", ""))
-            self.open_gpu = True
         elif tag == "process_info":
             self.row = {}
         elif tag == "mig_device":
@@ -130,7 +141,7 @@ class _Target:
         elif tag == "gpu":
             if self.gpu is not None:
                 self.gpu.finish()
-            self.gpu, self.open_gpu = None, False
+            self.gpu = None
         elif self.gpu is None:
             return
         elif self.row is not None:
@@ -199,7 +210,7 @@ class _Target:
             found.memory_gap = absent.reason
         found.gpu_instance = _or_none(v.count, row.get("gpu_instance_id", ""))
         found.compute_instance = _or_none(v.count, row.get("compute_instance_id", ""))
-        self.sheet.rows.append(found)
+        self.sheet.add(found)
         self.sheet.process_list = "listed"
 
     def _in_mig(self, tag: str, text: str, parent: str) -> None:

@@ -16,6 +16,7 @@ VARIANTS = {
     "processes": "process-list",
     "other_machine": "other-machine",
     "shortened": "cut-short",
+    "long": "cut-short",
     "header": "fragment",
     "fewer": "fewer",
 }

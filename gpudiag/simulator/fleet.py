@@ -357,7 +357,7 @@ class OrphanedEngine(ReservedPool):
             return [alive]
         return [
             EngineReading(
-                name=alive.name, engine=alive.engine, model=alive.model, worker_pids=alive.worker_pids,
+                name=alive.name, engine=alive.engine, worker_pids=alive.worker_pids,
                 gpus=alive.gpus, address=alive.address, port_open=False,
                 health_ok=False, metrics_ok=False, ever_answered=True, parent_alive=False,
             )

@@ -151,7 +151,7 @@ class _Share(NamedTuple):
         return found
 
     def disagreement(self, held: int | None) -> float | None:
-        """How far what was calculated is from what is there: the pool by its tokens, the weights beside it."""
+        """How far the calculated is from what is there: the pool by its tokens, the weights beside it."""
         found = []
         if self.pool and self.pool_expected is not None:
             found.append(abs(self.pool - self.pool_expected) / self.pool)

@@ -155,3 +155,14 @@ def test_a_config_that_is_none_is_one_sentence(page: Page) -> None:
     page.locator("#config").get_by_role("button", name="Calculate").click()
 
     expect(page.get_by_role("alert")).to_contain_text("JSON")
+
+
+def test_the_keyboard_keeps_its_place(page: Page) -> None:
+    page.goto("/simulator")
+    page.get_by_role("button", name="Unload the model").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(":focus")).to_have_text("Load the model")
+
+    page.keyboard.press("Enter")
+
+    expect(page.locator(":focus")).to_have_text("Unload the model")

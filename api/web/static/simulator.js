@@ -25,7 +25,11 @@
     if (!state.problem) show(state, press !== undefined);
   }
 
+  // The button that takes over when the pressed one is no longer there, so that the keyboard keeps its place.
+  const NEXT = { "b-load": "b-unload", "b-unload": "b-load", "b-reserve": "b-release", "b-release": "b-reserve", "b-finish": "b-send" };
+
   function show(state, keep) {
+    const held = document.activeElement;
     shown = state;
     second = 0;
     $("scene").innerHTML = state.page;
@@ -39,6 +43,7 @@
     $("b-release").hidden = !reserved;
     $("b-send").disabled = !loaded;
     $("b-finish").disabled = state.state.sent === "0";
+    if (held && NEXT[held.id] && (held.hidden || held.disabled)) $(NEXT[held.id]).focus();
     $("link").href = state.link;
     const full = document.documentElement.classList.contains("full");
     $("full").href = full ? state.link : state.link + "&full=1";

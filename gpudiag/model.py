@@ -468,6 +468,7 @@ class PasteReading(Struct):
     gpus_cut: int = 0
     # listed, none (said so), empty (no such words), not_supported, cut, absent
     process_list: str | None = None
+    loose_utilization_percent: list[float] | None = None  # of rows whose GPU is cut off
     missing: list[str] | None = None  # what is cut or not there: codes of MISSING_PARTS
     errors: list[str] | None = None  # kinds of error lines: library_mismatch, no_devices, unknown_error, …
     error_lines: list[str] | None = None

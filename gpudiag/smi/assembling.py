@@ -506,6 +506,7 @@ def _paste(snapshot: Snapshot, series: list[Sheet], parts: Parts) -> PasteReadin
         gpus_whole=whole,
         gpus_cut=cut,
         process_list=last.process_list or "absent",
+        loose_utilization_percent=last.loose or None,
         missing=sorted(missing) or None,
         errors=parts.complaints.kinds or None,
         error_lines=parts.complaints.lines or None,

@@ -35,6 +35,7 @@ _NO_PROCESS_VALUES = re.compile(r"(\d{1,3})\s+(?:N/A\s+N/A\s+)?(?:N/A\s+)?(?:N/A
 _MIG_WHO = re.compile(r"(\d{1,3})\s+(\d{1,3})\s+(\d{1,3})\s+(\d{1,3})")
 _VERSIONS = re.compile(r"(?:Driver|KMD) Version: {0,20}([0-9.]+)")
 _CUDA = re.compile(r"CUDA (?:UMD |Driver )?Version: {0,20}(\d+\.\d+)")
+_COMPUTE_MODES = ("Default", "E. Process", "E. Thread", "Prohibited")
 _BORDER = frozenset("+-=| ")
 
 
@@ -220,16 +221,21 @@ class TableReader:
         ):
             self._current().cut_gpus += 1
             return True
-        if whole >= 3 and (_STATE.search(cells[0]) or _MEMORY.search(cells[1])):
-            return self._stray_second(cells)
-        if whole == 2 and _MEMORY.fullmatch(cells[0].strip()):
-            return self._stray_second(cells)
+        if whole >= 1 and self.part in ("gpus", ""):
+            stray = _MEMORY.fullmatch(cells[max(0, whole - 2)].strip()) if whole >= 2 else None
+            load = _UTIL.fullmatch(cells[whole - 1].strip())
+            if load is not None and (stray or load[2] in _COMPUTE_MODES):
+                return self._stray_second(load[1])
+            if whole >= 3 and (_STATE.search(cells[0]) or _MEMORY.search(cells[1])):
+                return self._stray_second("")
         return False
 
-    def _stray_second(self, cells: list[str]) -> bool:
+    def _stray_second(self, load: str) -> bool:
         """A second line whose first line is not there: a GPU without a name."""
         sheet = self._current()
         sheet.cut_gpus += 1
+        if load.endswith("%"):
+            sheet.loose.append(v.percent(load, True))
         return True
 
     def _second(self, gpu: Draft, cells: list[str], whole: int) -> bool:

@@ -4,7 +4,7 @@ from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, declared, measured, rule
 from gpudiag.rules.engines import alive, asked
 from gpudiag.rules.sight import seen_seconds
-from gpudiag.window import W5, EngineWindow, GpuWindow
+from gpudiag.window import QUIET_PERCENT, W5, EngineWindow, GpuWindow, NotMeasured
 from gpudiag.workloads import POOLING_ENGINES
 
 
@@ -22,11 +22,14 @@ def kv_pool_reserved_idle(
     max_change_share: float = 0.01,
     min_quiet_share: float = 0.95,
     max_kv_used_ratio: float = 0.05,
+    min_pool_bytes: int = 8 << 30,
 ) -> Fires | None:
     """Memory is held by a reserved KV pool and nobody asks for work."""
     engines = [e for e in gpu.engines if e.reading.engine in POOLING_ENGINES and not e.reading.sleeping]
     if not engines and not any(w.engine in POOLING_ENGINES for w in gpu.workloads):
         return None
+    if gpu.node.pasted and gpu.reading.memory_total_bytes is None:
+        return _total_unseen(gpu, min_pool_bytes)
     total = gpu.now("memory_total_bytes")
     memory = gpu.over("memory_used_bytes", W5)
     quiet = gpu.share("quiet", W5)
@@ -48,6 +51,28 @@ def kv_pool_reserved_idle(
     if not gpu.covers(W5):
         return Fires((*seen, *_of(engines)), severity="info", confidence="possible", variant="looks-like")
     return Fires((*seen, *_of(engines)), words={"engine": engines[0].reading.name})
+
+
+def _total_unseen(gpu: GpuWindow, min_pool_bytes: int) -> Fires | None:
+    """Pasted text without the GPU's own memory: what its engine holds, beside a load of nothing."""
+    workers = [p for p in gpu.processes if p.workload.engine in POOLING_ENGINES]
+    held = sum(process.memory_on(gpu.index) or 0 for process in workers)
+    if held < min_pool_bytes:
+        return None
+    paste = gpu.node.latest.paste if gpu.node.latest else None
+    load = gpu.reading.utilization_percent
+    if load is None:  # rows whose GPU is cut off: one of them is most likely this one
+        loose = paste.loose_utilization_percent if paste else None
+        if not loose:
+            raise NotMeasured("memory_total_bytes", "utilization_percent", reason="cut")
+        load = max(loose)
+    if load > QUIET_PERCENT:
+        return None
+    seen = (
+        measured("process_memory_bytes", held, source="pasted text"),
+        measured("utilization_percent", load, source="pasted text"),
+    )
+    return Fires(seen, severity="info", confidence="possible", variant="total-unseen")
 
 
 def _of(engines: list[EngineWindow]) -> tuple[Evidence, ...]:

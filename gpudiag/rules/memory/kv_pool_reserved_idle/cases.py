@@ -56,7 +56,23 @@ def _finished_between() -> Window:
     return s.passes(minutes=6).window
 
 
+def _unified_memory(load: float | None = 0.0) -> Window:
+    engine = ProcessReading(
+        pid=4121, name="VLLM::EngineCore", gpus=[GpuUse(gpu=0, memory_used_bytes=60 * GIB, type="C")]
+    )
+    return pasted_with([engine], utilization_percent=load, memory_used_bytes=None, memory_total_bytes=None)
+
+
 CASES = [
+    Case(
+        "unified memory: the GPU has no total of its own",
+        _unified_memory,
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="total-unseen",
+    ),
+    Case("a pasted process list without the GPU's load", lambda: _unified_memory(None), "unjudged"),
     Case(
         "a vLLM server waits for requests",
         lambda: vllm_idle().window,

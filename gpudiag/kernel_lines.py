@@ -45,13 +45,11 @@ _HINTS = (
 """Of these a line has to hold one before it is looked at closely."""
 
 _BUS = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{1,4}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?"
-_XID = re.compile(
-    rf"\bXid \((?:PCI:)?(?P<bus>{_BUS})[^)\n]{{0,40}}\):\s*(?P<number>\d{{1,6}})\b,?(?P<rest>.*)"
-)
-_SXID = re.compile(rf"\bSXid \((?:PCI:)?(?P<bus>{_BUS})\):\s*(?P<number>\d{{1,6}})\b,?(?P<rest>.*)")
+_XID = re.compile(rf"\bXid \((?:PCI:)?(?P<bus>{_BUS})[^)\n]{{0,40}}\):\s*(?P<number>\d{{1,6}}),(?P<rest>.*)")
+_SXID = re.compile(rf"\bSXid \((?:PCI:)?(?P<bus>{_BUS})\):\s*(?P<number>\d{{1,6}}),(?P<rest>.*)")
 _PLUGIN = re.compile(r"\bXid=(?P<number>\d{1,6}) on Device=")  # the Kubernetes device plugin's log
-_PID = re.compile(r"\bpid=(\d{1,10})")
-_NAME = re.compile(r"\bname=([^,]{1,100})")
+_PID = re.compile(r"\bpid=(\d{1,10})(?=\D)")  # digits at the end may be cut
+_NAME = re.compile(r"\bname=([^,]{1,100}),")
 _CAUSE = re.compile(r"caused by previous Xid (\d{1,6})")
 _ACTION = re.compile(r"recovery action changed.{0,60}?to 0x([0-9a-fA-F]{1,4}) \(([^)]{1,60})\)")
 _ANY_BUS = re.compile(rf"\b({_BUS})")
@@ -62,7 +60,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07")
 _INIT = re.compile(
     r"RmInitAdapter failed|rm_init_adapter failed|GFW_BOOT|GFW boot|Cannot initialize GSP|"
     r"failed to (?:initialize|load) GSP|RmInitAdapter: Cannot|"
-    r"requires use of the NVIDIA open kernel modules|is not supported by (?:the|open) |legacy GPU",
+    r"requires use of the NVIDIA open kernel modules|is not supported by (?:the|open) |"
+    r"supported through the NVIDIA",
 )
 _POWER_CABLE = re.compile(
     r"necessary power cables? (?:is |are )?(?:not )?connected|[Aa]ux(?:iliary)? power.{0,40}not connected"
@@ -73,7 +72,7 @@ _GSP = re.compile(
 )
 _DRIVER = re.compile(
     r"API mismatch|probe routine was not called|No NVIDIA (?:graphics adapter|devices) probed|"
-    r"obtained ownership of|"
+    r"obtained ownership of|GPU is probably locked|"
     r"uncorrectable .{0,40}error|BAR1? .{0,40}(?:is 0M|invalid)",
 )
 

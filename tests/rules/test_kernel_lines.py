@@ -108,6 +108,27 @@ def test_a_time_is_not_taken_for_an_address() -> None:
     assert the(line).bus_id is None
 
 
+@pytest.mark.parametrize("cut", ["NVRM: Xid (PCI:0000:91:00): 7", "nvswitch1: SXid (PCI:0000:06:00.0): 20"])
+def test_a_number_at_the_end_of_a_cut_line_is_not_believed(cut: str) -> None:
+    assert event_of(cut) is None
+
+
+def test_a_pid_at_the_end_of_a_cut_line_is_not_believed() -> None:
+    assert the("NVRM: Xid (PCI:0000:91:00): 31, pid=12").pid is None
+
+
+def test_the_device_plugin_names_an_xid() -> None:
+    event = the("health.go:159] XidCriticalError: Xid=48 on Device=GPU-1234, the device will go unhealthy.")
+
+    assert ("xid", 48) == (event.kind, event.number)
+
+
+def test_a_card_that_became_inaccessible_has_left_the_bus() -> None:
+    event = the("nvidia 0000:41:00.0: Unable to change power state from D3cold to D0, device inaccessible")
+
+    assert ("fallen_off_bus", "0000:41:00.0") == (event.kind, event.bus_id)
+
+
 def test_the_memory_killer_names_its_victim() -> None:
     lines = [
         "python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",

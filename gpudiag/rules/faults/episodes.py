@@ -5,6 +5,7 @@ Shared by the rules on faults. Lines that follow another fault within a minute a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -84,8 +85,9 @@ class Episode:
         return tuple(found)
 
     def _number(self) -> Evidence:
-        name = "sxid" if self.kind == "sxid" else "xid"
-        return (inferred if self.named_only else measured)(name, self.number, source=LOG)
+        if self.kind == "sxid":
+            return measured("sxid", str(self.number), source=LOG)  # a name of five digits, not an amount
+        return (inferred if self.named_only else measured)("xid", self.number, source=LOG)
 
     def words(self) -> dict[str, Any]:
         """Values for the page's sentences."""
@@ -160,6 +162,21 @@ def in_the_last_day(node: Window, episode: Episode) -> bool:
     return node.pasted or episode.last >= node.time - W24H
 
 
+def words_of_line(line: str) -> dict[str, Any]:
+    """Values for the page's sentences from a tool's line: the card by its PCI address, where it is named."""
+    match = _ADDRESS.search(line)
+    bus = match[0] if match else None
+    return {
+        "device": f"GPU {bus}" if bus else "GPU",
+        "bus": bus or "?",
+        "card": bus or "BUS_ID",
+        "fault": line,
+    }
+
+
+_ADDRESS = re.compile(r"(?<![0-9a-fA-F:])[0-9a-fA-F]{3,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
+
+
 def _booted_at(node: Window) -> float:
     host = node.latest.host if node.latest else None
     return (host.booted_at or 0.0) - 5.0 if host else 0.0
@@ -191,9 +208,9 @@ def _root_of(event: KernelEvent, roots: list[KernelEvent]) -> int | None:
         return event.caused_by
     if event.kind != "xid" or event.number not in FOLLOWERS:
         return None
-    for root in reversed(roots):
+    for root in roots:
         same = not event.bus_id or not root.bus_id or bus_key(event.bus_id) == bus_key(root.bus_id)
-        if same and _seconds_between(root, event) <= FOLLOWS_WITHIN_SECONDS:
+        if same and -1.0 <= _seconds_between(root, event) <= FOLLOWS_WITHIN_SECONDS:
             return root.number if root.number is not None else 79
     return None
 

@@ -7,7 +7,7 @@ from gpudiag.rules.faults.episodes import Episode, of_kind, since
 from gpudiag.window import Window, bus_key
 
 FIRMWARE_WORDS = ("GFW", "gfw", "Cannot initialize GSP")
-DRIVER_WORDS = ("requires use of the NVIDIA open", "is not supported by", "legacy GPU")
+DRIVER_WORDS = ("requires use of the NVIDIA open", "is not supported by", "supported through the NVIDIA")
 
 
 @rule(

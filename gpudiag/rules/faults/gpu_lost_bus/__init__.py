@@ -1,6 +1,5 @@
 """A GPU fell off the PCIe bus: the driver cannot reach it any more."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,15 +9,13 @@ from gpudiag.rules.faults.episodes import (
     Episode,
     of_kind,
     since,
+    words_of_line,
     xids,
 )
 from gpudiag.window import GpuWindow, NotMeasured, Window
 from gpudiag.xid import BUS
 
 LOST = "gpu_is_lost"
-BUS_ID = re.compile(
-    r"\b[0-9a-fA-F]{3,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]|(?<=GPU)[0-9a-fA-F]{3,8}:\S+\.[0-7]"
-)
 
 
 @rule(
@@ -31,12 +28,15 @@ BUS_ID = re.compile(
 )
 def gpu_lost_bus(node: Window) -> Iterator[Fires]:
     """The GPU does not answer on the bus any more (Xid 79, or NVML: GPU is lost)."""
-    told = _told(node)
-    named = set()
-    for episode in told:
-        if episode.key in named or (episode.gpu is not None and episode.gpu in named):
+    found = False
+    named: set[Any] = set()
+    for episode in _told(node):
+        if episode.bus in named or (episode.gpu is not None and episode.gpu in named):
             continue
-        named |= {episode.key, f"{episode.bus}/79", f"{episode.bus}/fallen_off_bus", episode.gpu}
+        if not episode.bus and found:
+            continue  # the same in other words
+        named |= {episode.bus, episode.gpu}
+        found = True
         yield Fires(
             episode.evidence(),
             gpu=episode.gpu,
@@ -46,8 +46,10 @@ def gpu_lost_bus(node: Window) -> Iterator[Fires]:
         )
     for gpu in node.gpus.values():
         if gpu.index not in named and _lost(gpu):
+            found = True
             yield _by_nvml(gpu)
-    yield from _pasted(node, bool(named))
+    if node.pasted and not found:
+        yield from _pasted(node)
 
 
 def _told(node: Window) -> list[Episode]:
@@ -77,32 +79,19 @@ def _by_nvml(gpu: GpuWindow) -> Fires:
     )
 
 
-def _pasted(node: Window, named: bool) -> Iterator[Fires]:
+def _pasted(node: Window) -> Iterator[Fires]:
     """A tool's error line in pasted text names a GPU, or none."""
     paste = node.latest.paste if node.latest else None
-    errors = (paste.errors if paste else None) or []
-    lines = (paste.error_lines if paste else None) or []
-    if named or not node.pasted:
+    if paste is None:
         return
+    lines = paste.error_lines or []
     for kind, variant in (("gpu_is_lost", "nvml"), ("device_handle", "handle")):
-        if kind in errors:
-            line = next((line for line in lines if "lost" in line or "handle" in line), kind)
+        line = next((line for line in lines if "lost" in line or "handle" in line), kind)
+        if kind in (paste.errors or ()) and "requires reset" not in line:
             yield Fires(
                 (measured("tool_error", line, source="pasted text"),),
                 variant=variant,
                 confidence="likely" if variant == "handle" else "proven",
-                words=_words(line),
+                words=words_of_line(line),
             )
             return
-
-
-def _words(line: str) -> dict[str, Any]:
-    """The card that a tool's line names by its PCI address, where it does."""
-    match = BUS_ID.search(line)
-    bus = match[0] if match else None
-    return {
-        "device": f"GPU {bus}" if bus else "GPU",
-        "bus": bus or "?",
-        "card": bus or "BUS_ID",
-        "fault": line,
-    }

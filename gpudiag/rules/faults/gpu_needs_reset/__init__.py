@@ -6,7 +6,7 @@ from typing import Any
 from gpudiag.kernel_lines import RECOVERY_ACTIONS
 from gpudiag.model import Evidence
 from gpudiag.rule import DEVICE, Fires, measured, rule
-from gpudiag.rules.faults.episodes import LOG, Episode, episodes, require_log, since
+from gpudiag.rules.faults.episodes import LOG, Episode, episodes, require_log, since, words_of_line
 from gpudiag.window import GpuWindow, NotMeasured, Window
 from gpudiag.xid import ACTION
 
@@ -44,17 +44,22 @@ def gpu_needs_reset(node: Window) -> Iterator[Fires]:
             evidence = (measured("recovery_action_name", episode.action, source=LOG), *episode.evidence())
             yield _fires(evidence, episode.action or "", episode.gpu, episode.bus, episode.words(),
                          since(node, episode))  # fmt: skip
-    paste = node.latest.paste if node.latest else None
-    if paste and "reset_required" in (paste.errors or ()) and not settled and not told:
-        line = next(
-            (line for line in paste.error_lines or () if "reset" in line.lower()), "GPU requires reset"
+    line = _tool_line(node)
+    if line is not None and not settled and not told:
+        evidence = (
+            measured("recovery_action_name", "gpu_reset", source="pasted text"),
+            measured("tool_error", line, source="pasted text"),
         )
-        words = {"device": "GPU", "bus": "?", "card": "BUS_ID"}
-        evidence = (measured("recovery_action_name", "gpu_reset", source="pasted text"),
-                    measured("tool_error", line, source="pasted text"))  # fmt: skip
-        yield _fires(evidence, "gpu_reset", None, "", words, None)
+        yield _fires(evidence, "gpu_reset", None, "", words_of_line(line), None)
     elif not told and not settled:
         _require(node)
+
+
+def _tool_line(node: Window) -> str | None:
+    """A pasted line in which a tool says that a GPU requires a reset."""
+    paste = node.latest.paste if node.latest else None
+    lines = (paste.error_lines or []) if paste else []
+    return next((line for line in lines if "requires reset" in line or "RESET_REQUIRED" in line), None)
 
 
 def _asked(gpu: GpuWindow) -> str | None:

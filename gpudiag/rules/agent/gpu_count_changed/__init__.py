@@ -1,7 +1,7 @@
 """Fewer GPUs answer than this node has or had."""
 
 from gpudiag.rule import DEVICE, Fires, declared, measured, rule
-from gpudiag.window import Window
+from gpudiag.window import GpuWindow, Window
 
 
 @rule(severity="critical", rank=DEVICE, confidence="proven")
@@ -20,6 +20,8 @@ def gpu_count_changed(node: Window, *, min_missing_samples: int = 3) -> Fires | 
         return None
     if len(missing) == 0 and node.expected_gpus is None:
         return None
+    if missing and all(_told_by_the_kernel(node, gpu) for gpu in missing):
+        return None  # gpu-lost-bus speaks, and names each
     names = ", ".join(str(gpu.index) for gpu in missing) or "-"
     known = node.expected_gpus is not None
     evidence = [
@@ -36,4 +38,13 @@ def gpu_count_changed(node: Window, *, min_missing_samples: int = 3) -> Fires | 
         gpu=missing[0].index if len(missing) == 1 else None,
         words={"missing": names},
         since=since if missing else None,
+    )
+
+
+def _told_by_the_kernel(node: Window, gpu: GpuWindow) -> bool:
+    """The kernel log says that this GPU fell off the bus."""
+    return any(
+        event.gpu == gpu.index
+        and (event.kind == "fallen_off_bus" or (event.kind == "xid" and event.number == 79))
+        for event in node.events
     )

@@ -14,6 +14,13 @@ def _loses(*indexes: int, on_bus: int | None = 8, seconds: float = 60) -> Window
     return s.passes(seconds=seconds).window
 
 
+def _fell_off_the_bus() -> Window:
+    s = Situation(gpus=8).passes(minutes=6)
+    bus = s.gpus.pop(3).reading.bus_id
+    s.logs("xid", f"NVRM: Xid (PCI:{bus}): 79, GPU has fallen off the bus.", number=79, bus_id=bus)
+    return s.passes(minutes=1).window
+
+
 def _declared(expected: int) -> Window:
     window = Situation(gpus=4).passes(minutes=6).window
     window.expected_gpus = expected
@@ -44,4 +51,5 @@ CASES = [
     Case("missing for one sample", lambda: _loses(3, seconds=10), "clear"),
     Case("the whole driver is away", _driver_down, "clear"),
     Case("pasted text may show one GPU of many", lambda: pasted(), "clear"),
+    Case("the kernel says that it fell off the bus: gpu-lost-bus", _fell_off_the_bus, "clear"),
 ]

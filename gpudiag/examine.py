@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any
 
 from gpudiag.errors import GpudiagError
-from gpudiag.fleet import Fleet
 from gpudiag.ledger import ledger_of
 from gpudiag.model import Checkup, Finding, Observed, Unjudged
 from gpudiag.rule import BLIND, GATES, MEMORY_ERROR, Fires, Rule
@@ -167,17 +166,6 @@ def judge(window: Window, rules: Ruleset | None = None, now: float | None = None
                 _judge(rules.asked("gpu", bits), gpu, gpu, checkup)
     checkup.findings = precede(checkup.findings, rules)
     return checkup
-
-
-def judge_fleet(fleet: Fleet, rules: Ruleset | None = None) -> list[Finding]:
-    """What only several nodes together show. A finding whose key is `node:NAME` is about that node."""
-    findings = []
-    for rule in (rules or default_rules()).of_fleet:
-        try:
-            findings += [finding_of(rule, fires) for fires in rule.judged(fleet)]
-        except NotMeasured:
-            continue  # a node among them does not carry it; its own checkup says so
-    return findings
 
 
 def observed(window: Window) -> Observed:

@@ -14,8 +14,8 @@ from gpudiag.model import HostReading, NetworkPort
 RARE_SECONDS = 60.0
 _MODULES = ("nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nouveau", "ib_umad")
 _SERVICES = {
-    "nv-fabricmanager": "nvidia-fabricmanager",
-    "nvidia-persiste": "nvidia-persistenced",  # /proc cuts names to 15 characters
+    "nv-fabricmanage": "nvidia-fabricmanager",  # /proc cuts names to 15 characters
+    "nvidia-persiste": "nvidia-persistenced",
     "nv-hostengine": "nvidia-dcgm",
     "nvidia-cuda-mps": "nvidia-cuda-mps-control",
 }

@@ -18,6 +18,7 @@ _SECRET_WORDS = frozenset(
         "credential", "credentials", "apikey", "authorization", "bearer", "cookie", "jwt", "sas", "dsn",
     }
 )  # fmt: skip
+_SECRET_ENDINGS = ("password", "passwd", "passphrase", "secret", "apikey", "token", "credentials")
 _KEY_OWNERS = frozenset(
     {
         "api",
@@ -117,7 +118,7 @@ def _names_a_secret(name: str) -> bool:
     words = [word for word in re.split(r"[-_.]", parts) if word]
     if not words or _HARMLESS & set(words):
         return False
-    if _SECRET_WORDS & set(words):
+    if _SECRET_WORDS & set(words) or any(word.endswith(_SECRET_ENDINGS) for word in words):
         return True
     return words[-1] == "key" and (len(words) == 1 or bool(_KEY_OWNERS & set(words)))
 

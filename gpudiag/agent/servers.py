@@ -78,7 +78,10 @@ class Servers:
         for engine, process in orphans:
             key = (engine, process.pid, process.started_at, "orphan")
             wanted[key] = self._known.get(key) or _Server(
-                f"{engine}:pid{process.pid}", TABLES.get(engine), engine, self._address_of(engine, process)
+                f"{engine}:pid{process.pid}",
+                TABLES.get(engine),
+                engine,
+                server_address(self._proc, engine, process),
             )
         for declared in self._declared:
             key = (declared.engine, None, None, declared.address)
@@ -130,25 +133,9 @@ class Servers:
         return None
 
     def _server_of(self, engine: str, process: ProcessReading) -> _Server:
-        address = self._address_of(engine, process)
+        address = server_address(self._proc, engine, process)
         port = address.rpartition(":")[2] if address else f"pid{process.pid}"
         return _Server(f"{engine}:{port}", TABLES.get(engine), engine, address, process.pid)
-
-    def _address_of(self, engine: str, process: ProcessReading) -> str | None:
-        table = TABLES.get(engine)
-        flags = table.port_flags if table else ("--port",)
-        named = _port_in(process.command or "", flags)
-        listening = listening_ports(self._proc, process.pid)
-        if named is not None and (listening is None or named in listening):
-            port: int | None = named
-        elif listening:
-            default = table.port if table else None
-            port = default if default in listening else min(listening)
-        elif listening is None:
-            port = named or (table.port if table else None)  # its sockets are hidden from us
-        else:
-            port = named  # it listens nowhere (yet)
-        return None if port is None else f"http://{_own_address(self._proc, process.pid)}:{port}"
 
     # ---- asking
 
@@ -198,6 +185,24 @@ class Servers:
             reading.parent_alive = server.pid is not None and os.path.exists(f"{self._proc}/{server.pid}")
         if server.declared and not workers:
             reading.parent_alive = None
+
+
+def server_address(proc: str, engine: str, process: ProcessReading) -> str | None:
+    """Where the server is reached: by its sockets, else its command line, else the engine's default port."""
+    table = TABLES.get(engine)
+    flags = table.port_flags if table else ("--port",)
+    named = _port_in(process.command or "", flags)
+    listening = listening_ports(proc, process.pid)
+    if named is not None and (listening is None or named in listening):
+        port: int | None = named
+    elif listening:
+        default = table.port if table else None
+        port = default if default in listening else min(listening)
+    elif listening is None:
+        port = named or (table.port if table else None)  # its sockets are hidden from us
+    else:
+        port = named  # it listens nowhere (yet)
+    return None if port is None else f"http://{_own_address(proc, process.pid)}:{port}"
 
 
 _FLAGS = (

@@ -61,10 +61,11 @@ class FakeHost:
     ) -> None:
         """A process. `cpu` in ticks, `started` in seconds after boot, `threads` tid → name and ticks."""
         place = f"{pid}"
+        whole, name = name, name[:15]  # the kernel cuts it
         every = threads or {pid: (name, cpu)}
         self.file(f"{place}/stat", _stat(pid, name, state, parent, cpu, len(every), started))
         self.file(f"{place}/comm", name)
-        self.file(f"{place}/cmdline", "".join(f"{word}\0" for word in command or [name]))
+        self.file(f"{place}/cmdline", "".join(f"{word}\0" for word in command or [whole]))
         self.file(f"{place}/cgroup", cgroup)
         self.file(f"{place}/maps", maps)
         self.file(f"{place}/statm", "1000 250 0 0 0 0 0")

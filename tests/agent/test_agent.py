@@ -445,6 +445,12 @@ def test_the_program_reports_answers_at_its_door_and_ends_on_a_signal(
         try:
             until(lambda: len(receiver.got) >= 2)
             status = subprocess.run(command("agent", "status"), env=env, capture_output=True, text=True)
+            record = subprocess.run(
+                command("record", str(tmp_path / "past"), "--past", "--for", "1h"),
+                env=env,
+                capture_output=True,
+                text=True,
+            )
             release = subprocess.run(
                 command("agent", "release", "--for", "5m"), env=env, capture_output=True, text=True
             )
@@ -454,6 +460,8 @@ def test_the_program_reports_answers_at_its_door_and_ends_on_a_signal(
 
     assert {snapshot.node for snapshot in receiver.got} == {"node-7"}
     assert "reports as node-7" in status.stdout
+    assert "snapshots in" in record.stdout
+    assert len((tmp_path / "past").read_text().splitlines()) >= 2
     assert "let go of the GPUs for 300 s" in release.stdout
     assert (agent.returncode, "Traceback" in said) == (0, False)
 

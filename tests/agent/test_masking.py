@@ -28,6 +28,8 @@ SECRET = "s3cr3tValue99"
         ["curl", f"https://user:{SECRET}@example.com/model"],
         ["curl", f"https://bucket.example.com/x?X-Amz-Signature={SECRET}&b=1"],
         ["curl", f"https://example.com/?access_token={SECRET}"],
+        ["env", f"PGPASSWORD={SECRET}", "psql"],
+        ["serve", f"--hftoken={SECRET}"],
         ["mysql", f"-p{SECRET}"],
         ["sshpass", "-p", SECRET, "ssh", "host"],
         ["redis-cli", "-a", SECRET],

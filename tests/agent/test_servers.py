@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from gpudiag.agent.servers import DeclaredServer, Servers, listening_ports
+from gpudiag.agent.servers import DeclaredServer, Servers, listening_ports, server_address
 from gpudiag.model import EngineReading, GpuUse, ProcessReading
 from tests.agent.machine import FakeHost
 
@@ -184,6 +184,31 @@ def test_an_engine_that_nobody_can_read_yet_is_still_named(host: FakeHost) -> No
     [reading] = ask(host, [unknown])
 
     assert (reading.engine, reading.pid, reading.metrics_ok) == ("lmdeploy", 50, False)
+
+
+def test_a_server_in_another_network_namespace_is_asked_at_its_own_address(host: FakeHost) -> None:
+    process = server(8000, 50)
+    for place, namespace in (("self", 1), ("50", 2)):
+        folder = host.proc / place / "ns"
+        folder.mkdir(parents=True)
+        (folder / "net").symlink_to(f"net:[{namespace}]")
+    host.file(
+        "50/net/fib_trie", "Local:\n |-- 127.0.0.1\n  /32 host LOCAL\n |-- 127.1.2.3\n  /32 host LOCAL\n"
+    )
+    [reading] = ask(host, [process])
+
+    assert reading.address == "http://127.0.0.1:8000"  # loopback addresses of another namespace are not ours
+
+    host.file("50/net/fib_trie", "Main:\n |-- 10.244.1.7\n  /32 host LOCAL\n")
+    other = server(8000, 50)
+    other.started_at = 2.0
+
+    assert _where(host, other) == "http://10.244.1.7:8000"
+
+
+def _where(host: FakeHost, process: ProcessReading) -> str | None:
+    """The address at which the server is looked for; nobody is asked."""
+    return server_address(str(host.proc), "vllm", process)
 
 
 def test_the_ports_on_which_a_process_listens(engine: Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -39,6 +40,10 @@ class Table:
     marks: tuple[str, ...] = ()  # prefixes of its metric names: the page is this engine's when one is there
     json_status: Callable[[EngineReading, bytes], None] | None = None  # engines without a metrics page
     port_flags: tuple[str, ...] = ("--port",)
+
+
+WHOLE = frozenset(name for name, kind in EngineReading.__annotations__.items() if str(kind).startswith("int"))
+"""Fields that are counted in whole numbers: a metrics page writes them all as 27962.0."""
 
 
 class Unreadable(Exception):
@@ -81,7 +86,11 @@ def read(
     page = parse(body.decode("utf-8", "replace"))
     if not any(metric.startswith(table.marks) for metric in page):
         return reading
-    return reading_of(table, page, reading, {} if history is None else history)
+    try:
+        return reading_of(table, page, reading, {} if history is None else history)
+    except (ValueError, ArithmeticError):  # numbers that are none, such as num_gpu_blocks="inf"
+        reading.metrics_ok = False
+        return reading
 
 
 def reading_of(table: Table, page: Page, reading: EngineReading, history: Histories) -> EngineReading:
@@ -90,7 +99,9 @@ def reading_of(table: Table, page: Page, reading: EngineReading, history: Histor
         for target, (how, names) in fields.items():
             found = values(page, *names)
             if found:
-                setattr(reading, target, sum(found) if how == SUM else max(found))
+                value = sum(found) if how == SUM else max(found)
+                if math.isfinite(value):
+                    setattr(reading, target, round(value) if target in WHOLE else value)
     for target, names in table.histograms.items():
         for metric in names:
             counts = bucket_counts(page, metric)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gpudiag.engines import TABLES, read
@@ -89,6 +90,15 @@ def test_an_engine_is_read_from_its_own_page(engine: str, page: str, expected: d
 
     assert reading.metrics_ok is True
     assert expected == {name: getattr(reading, name) for name in expected}
+    assert reading == msgspec.json.decode(msgspec.json.encode(reading), type=EngineReading)
+
+
+def test_numbers_that_are_none_leave_the_server_unread() -> None:
+    page = (PAGES / "vllm.txt").read_bytes().replace(b'num_gpu_blocks="29751"', b'num_gpu_blocks="inf"')
+    with served({"/metrics": (200, page), "/health": (200, b"")}) as address:
+        reading = read(TABLES["vllm"], address, "vllm:8000")
+
+    assert (reading.health_ok, reading.metrics_ok) == (True, False)
 
 
 def test_the_ninety_fifth_percentile_is_of_what_was_gained_since_the_last_read() -> None:

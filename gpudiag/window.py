@@ -85,6 +85,12 @@ class Stats:
             high = self._high = max(self._values if high is None else high)
         return high
 
+    def settle(self) -> None:
+        """Let go of the rows: what they say is kept."""
+        if len(self._values) > 2:
+            self._low, self._high = self.min, self.max
+            self._values = array("f", [self.first, self.last])
+
     @property
     def first(self) -> float:
         """Mean of the oldest row."""
@@ -117,6 +123,10 @@ class Columns:
             )
 
 
+# What a level without rows holds: never added to. Most levels of most processes stay empty.
+_NOTHING, _NO_CELLS = array("d"), array("f")
+
+
 class Level:
     """Rows of one resolution, oldest first, at most `rows` of them."""
 
@@ -124,9 +134,11 @@ class Level:
 
     def __init__(self, columns: Columns, rows: int) -> None:
         self.columns, self.rows = columns, rows
-        self.at, self.seconds, self.cells = array("d"), array("f"), array("f")
+        self.at, self.seconds, self.cells = _NOTHING, _NO_CELLS, _NO_CELLS
 
     def append(self, at: float, seconds: float, row: array[float]) -> None:
+        if self.at is _NOTHING:
+            self.at, self.seconds, self.cells = array("d"), array("f"), array("f")
         self.at.append(at)
         self.seconds.append(seconds)
         self.cells.extend(row)
@@ -134,6 +146,17 @@ class Level:
             del self.at[0]
             del self.seconds[0]
             del self.cells[: self.columns.width]
+
+    def prepend(self, at: bytes, seconds: bytes, cells: bytes) -> None:
+        """Put older rows, as bytes, before those that are there; what overlaps gives way."""
+        old = Level(self.columns, self.rows)
+        old.at, old.seconds, old.cells = array("d", at), array("f", seconds), array("f", cells)
+        if self.at:
+            old.forget_from(self.at[0])
+        width = self.columns.width
+        for i, moment in enumerate(self.at):
+            old.append(moment, self.seconds[i], self.cells[i * width : (i + 1) * width])
+        self.at, self.seconds, self.cells = old.at, old.seconds, old.cells
 
     def first_after(self, at: float) -> int:
         return bisect_right(self.at, at)
@@ -166,14 +189,13 @@ class Track:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.fine = Level(columns, FINE_ROWS)
-        kept = columns.coarse
-        self.coarse = [Level(kept, rows) for _, rows in COARSE_LEVELS] if kept else []
+        self.coarse: list[Level] = []  # made when the first row is due: most processes end before
         self._cache: dict[tuple[str, float], Stats | None] = {}  # until the next snapshot
         self._covered: dict[float, tuple[int, float]] = {}  # as _cache
         self._long: dict[tuple[str, float], Stats] = {}  # from coarse rows: until one of them is added
 
     def append(self, at: float, seconds: float, row: array[float]) -> None:
-        if self.coarse and self.fine.at:
+        if self.fine.at and self.columns.coarse:
             self._roll_up(at)
         self.fine.append(at, seconds, row)
         self._cache.clear()
@@ -182,6 +204,10 @@ class Track:
     def _roll_up(self, now: float) -> None:
         """Close each coarse row whose period has ended, from the rows of the next finer level."""
         finer = self.fine
+        if not self.coarse:
+            if finer.at[-1] // COARSE_LEVELS[0][0] == now // COARSE_LEVELS[0][0]:
+                return
+            self.coarse = self.coarse_levels()
         for (seconds, _), level in zip(COARSE_LEVELS, self.coarse, strict=True):
             period = finer.at[-1] // seconds
             if now // seconds == period:
@@ -192,6 +218,27 @@ class Track:
             self._long.clear()
             level.append(finer.at[-1], sum(finer.seconds[first:]), _combine(finer, first, level.columns))
             finer = level
+
+    def coarse_levels(self) -> list[Level]:
+        """Empty levels, one of each coarse resolution."""
+        kept = self.columns.coarse
+        return [Level(kept, rows) for _, rows in COARSE_LEVELS] if kept else []
+
+    def prepend(self, rows: list[tuple[bytes, bytes, bytes]]) -> None:
+        """Put packed coarse rows before those that are there."""
+        self.coarse = self.coarse or self.coarse_levels()
+        for level, (at, seconds, cells) in zip(self.coarse, rows, strict=True):
+            level.prepend(at, seconds, cells)
+        self._cache.clear()
+        self._covered.clear()
+        self._long.clear()
+
+    def rest(self) -> None:
+        """Give back what was remembered for questions: few are asked between two judgements."""
+        self._cache.clear()
+        self._covered.clear()
+        for stats in self._long.values():
+            stats.settle()
 
     def forget_from(self, at: float) -> None:
         for level in (self.fine, *self.coarse):
@@ -685,13 +732,14 @@ class ProcessWindow(Subject):
 
     def add(self, at: float, seconds: float, reading: ProcessReading) -> None:
         threads = [t.cpu_percent for t in reading.threads or () if t.cpu_percent is not None]
+        still = 0.0 if reading.threads == [] else None  # looked at, and none is busy
         uses = reading.gpus or ()
         memory = [use.memory_used_bytes for use in uses if use.memory_used_bytes is not None]
         sm = [use.sm_percent for use in uses if use.sm_percent is not None]
         row = (
             reading.cpu_percent,
-            threads[0] if threads else None,
-            threads[1] if len(threads) > 1 else (0.0 if threads else None),
+            threads[0] if threads else still,
+            threads[1] if len(threads) > 1 else (0.0 if threads else still),
             sum(memory) if memory else None,
             sum(sm) if sm else None,
             reading.read_bytes_per_second,
@@ -995,34 +1043,40 @@ class Window:
     def pack(self) -> bytes:
         """The coarse levels, which cannot be rebuilt from a few recent snapshots."""
         levels = {
-            key: [(lv.at.tobytes(), lv.seconds.tobytes(), lv.cells.tobytes()) for lv in gpu.track.coarse]
-            for key, gpu in self.gpus.items()
+            name: [(lv.at.tobytes(), lv.seconds.tobytes(), lv.cells.tobytes()) for lv in track.coarse]
+            for name, track in self._kept_tracks().items()
+            if track.coarse
         }
-        return msgspec.msgpack.encode([GPU_COLUMNS.coarse.at if GPU_COLUMNS.coarse else {}, levels])
+        return msgspec.msgpack.encode([_layouts(), levels])
 
     def unpack(self, packed: bytes) -> None:
         """Restore what `pack` kept, for the GPUs this window knows; other layouts are left out."""
-        layout, levels = msgspec.msgpack.decode(packed)
-        if GPU_COLUMNS.coarse is None or layout != GPU_COLUMNS.coarse.at:
+        layouts, levels = msgspec.msgpack.decode(packed)
+        if layouts != _layouts():
             return
-        for key, rows in levels.items():
-            gpu = self.gpus.get(key)
-            if gpu is None:
-                continue
-            for level, (at, seconds, cells) in zip(gpu.track.coarse, rows, strict=True):
-                old = Level(level.columns, level.rows)
-                old.at.frombytes(at)
-                old.seconds.frombytes(seconds)
-                old.cells.frombytes(cells)
-                if level.at:
-                    old.forget_from(level.at[0])
-                for i, moment in enumerate(level.at):
-                    width = level.columns.width
-                    old.append(moment, level.seconds[i], level.cells[i * width : (i + 1) * width])
-                level.at, level.seconds, level.cells = old.at, old.seconds, old.cells
-            gpu.track._cache.clear()
-            gpu.track._covered.clear()
-            gpu.track._long.clear()
+        tracks = self._kept_tracks()
+        for name, rows in levels.items():
+            if name in tracks:
+                tracks[name].prepend(rows)
+
+    def _kept_tracks(self) -> dict[str, Track]:
+        return {"host": self.host.track, **{f"gpu:{key}": gpu.track for key, gpu in self.gpus.items()}}
+
+    def tracks(self) -> Iterator[Track]:
+        """Every track of the node."""
+        for group in (self.gpus, self.processes, self.engines):
+            for subject in group.values():
+                yield subject.track
+        yield self.host.track
+
+    def rest(self) -> None:
+        """Give back what was remembered while this node was judged."""
+        for track in self.tracks():
+            track.rest()
+
+
+def _layouts() -> list[dict[str, int]]:
+    return [columns.coarse.at if columns.coarse else {} for columns in (GPU_COLUMNS, HOST_COLUMNS)]
 
 
 def bus_key(bus_id: str) -> str:

@@ -101,7 +101,7 @@ def feeders(gpu: GpuWindow, load: Load) -> list[ProcessWindow]:
 
 def hottest(processes: list[ProcessWindow]) -> tuple[ProcessWindow, float, float]:
     """The process with the hottest thread, its mean percent of one core, and the next thread's."""
-    read = [p for p in processes if p.reading.threads]
+    read = [p for p in processes if p.reading.threads is not None]
     if not read:
         raise NotMeasured("threads", reason="no_permission" if processes else None)
     process = max(read, key=lambda p: p.over("hottest_thread_percent", W5).mean)

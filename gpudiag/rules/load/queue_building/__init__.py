@@ -26,8 +26,8 @@ def queue_building(
         if engine.share("waits", W5) < min_waiting_share:
             return None
         waiting, running = engine.over("requests_waiting", W5), engine.over("requests_running", W5)
-        if reading.kv_used_ratio is not None and reading.kv_used_ratio >= max_kv_used_ratio:
-            return None  # the pool is the limit
+        if reading.kv_used_ratio is not None and engine.over("kv_used_ratio", W5).mean >= max_kv_used_ratio:
+            return None  # the pool is the limit: kv-pool-nearly-full
         limit = reading.max_num_seqs
         if limit is not None and running.mean < min_running_share * limit and waiting.last <= waiting.first:
             return None

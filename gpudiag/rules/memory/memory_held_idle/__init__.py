@@ -7,7 +7,7 @@ from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W2, GpuWindow, NotMeasured
 
 
-@rule(severity="info", rank=STATE, given=("idle", "holding"))
+@rule(severity="info", rank=STATE, given=("idle",))
 def memory_held_idle(
     gpu: GpuWindow,
     *,

@@ -369,3 +369,61 @@ def test_an_orphan_that_was_ended_is_gone() -> None:
     changes = reconcile(before.open, examine(s.window, rules), rules, s.window)
 
     assert "orphaned-engine" in [finding.rule for finding in changes.gone]
+
+
+def test_a_gpu_that_fell_off_the_bus_is_said_once() -> None:
+    s = Situation(gpus=8).passes(minutes=6)
+    bus = s.gpus.pop(3).reading.bus_id
+    s.logs("xid", f"NVRM: Xid (PCI:{bus}): 79, GPU has fallen off the bus.", number=79, bus_id=bus)
+    diagnosis = diagnosis_of(s.passes(minutes=1))
+
+    assert diagnosis.verdict["rule"] == "gpu-lost-bus"
+    assert "gpu-count-changed" not in found(diagnosis)
+
+
+def test_a_lost_gpu_on_a_busy_node_headlines_and_leaves_its_neighbours_alone() -> None:
+    s = Situation(gpus=2)
+    s.gpu(0).shows(
+        utilization_percent=97.0, power_watts=600.0, memory_used_bytes=60 * GIB, sm_clock_megahertz=1755.0
+    )
+    s.gpu(1).shows(error="gpu_is_lost", utilization_percent=None, memory_used_bytes=None, power_watts=None)
+    s.runs({0: 60 * GIB}, name="python3", command="torchrun train.py")
+    checkup, rules = examine(s.passes(minutes=6).window), default_rules()
+
+    assert verdict_of_node(checkup, rules).rule == "gpu-lost-bus"
+    assert verdict_of_gpu(checkup, 0, rules).severity == "ok"
+
+
+def test_an_out_of_memory_kill_says_which_memory_ran_out() -> None:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=20 * GIB)
+    s.runs({0: 20 * GIB}, pid=5700, name="python3", command="torchrun train.py")
+    s.passes(minutes=6).ends(5700)
+    s.gpu(0).shows(memory_used_bytes=4 << 20)
+    s.logs("oom_kill", "Out of memory: Killed process 5700 (python3)", pid=5700)
+    said = diagnosis_of(s.passes(minutes=1)).verdict
+
+    assert ("critical", "host-oom-kill") == (said["severity"], said["rule"])
+
+
+def test_two_servers_are_judged_apart() -> None:
+    s = Situation(gpus=2)
+    s.all_gpus(memory_used_bytes=75 * GIB)
+    for i in (0, 1):
+        s.runs({i: 74 * GIB}, pid=4100 + i, name="VLLM::EngineCore", parent_pid=90 + i, parent_name="vllm")
+        s.serves("vllm", name=f"vllm:{8000 + i}", worker_pids=[4100 + i], gpus=[i])
+    s.serves("vllm", name="vllm:8001", requests_running=2.0)
+    checkup, rules = examine(s.passes(minutes=6).window), default_rules()
+
+    assert verdict_of_gpu(checkup, 0, rules).rule == "kv-pool-reserved-idle"
+    assert verdict_of_gpu(checkup, 1, rules).rule == "serving-wedged"
+
+
+def test_a_young_engine_does_not_hide_an_old_one_that_is_wedged() -> None:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", requests_running=1.0, requests_waiting=3.0)
+    s.passes(minutes=6)
+    s.serves("vllm", name="vllm:8001", requests_running=1.0, gpus=[0], worker_pids=[7])
+    s.passes(seconds=20)
+
+    assert verdict(s) == ("critical", "serving-wedged")

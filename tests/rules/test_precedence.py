@@ -291,8 +291,12 @@ def test_one_pasted_sample_says_what_is_visible(shows: dict[str, Any], allowed: 
 
 
 def test_one_sample_proves_no_pattern() -> None:
-    for shows in ({"memory_used_bytes": 4 << 20, "process_list": "none"}, {"memory_used_bytes": 60 * GIB}):
-        diagnosis = diagnosis_of(pasted(**shows))  # type: ignore[arg-type]
+    looks: list[dict[str, Any]] = [
+        {"memory_used_bytes": 4 << 20, "process_list": "none"},
+        {"memory_used_bytes": 60 * GIB},
+    ]
+    for shows in looks:
+        diagnosis = diagnosis_of(pasted(**shows))
         states = [f for gpu in diagnosis.gpus for f in gpu["findings"] if f["rule"] != "metric-not-supported"]
 
         assert all(finding["confidence"] == "possible" for finding in states)

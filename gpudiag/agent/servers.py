@@ -40,6 +40,7 @@ class _Server:
     address: str | None
     pid: int | None = None
     declared: bool = False
+    by_ray: bool = False  # its workers are children of ray, which outlives the server: no parent tells
     ever_answered: bool = False
     history: dict[str, dict[str, float]] = field(default_factory=dict)
     reading: EngineReading | None = None
@@ -74,15 +75,10 @@ class Servers:
         servers, orphans = self._servers_and_orphans(processes)
         for engine, process in servers:
             key: _Key = (engine, process.pid, process.started_at, None)
-            wanted[key] = self._known.get(key) or self._server_of(engine, process)
+            wanted[key] = self._server_of(engine, process, self._known.get(key))
         for engine, process in orphans:
             key = (engine, process.pid, process.started_at, "orphan")
-            wanted[key] = self._known.get(key) or _Server(
-                f"{engine}:pid{process.pid}",
-                TABLES.get(engine),
-                engine,
-                server_address(self._proc, engine, process),
-            )
+            wanted[key] = self._known.get(key) or _orphan(engine, process)
         for declared in self._declared:
             key = (declared.engine, None, None, declared.address)
             if any(server.address == declared.address for server in wanted.values()):
@@ -132,10 +128,16 @@ class Servers:
             parent = int(stat[stat.rindex(")") + 2 :].split()[1])
         return None
 
-    def _server_of(self, engine: str, process: ProcessReading) -> _Server:
+    def _server_of(self, engine: str, process: ProcessReading, known: _Server | None) -> _Server:
+        """The server as it is known; where it listens is looked up until it has answered once."""
+        if known is not None and known.ever_answered:
+            return known
         address = server_address(self._proc, engine, process)
-        port = address.rpartition(":")[2] if address else f"pid{process.pid}"
-        return _Server(f"{engine}:{port}", TABLES.get(engine), engine, address, process.pid)
+        if known is None:
+            name = f"{engine}:{_expected_port(engine, process) or f'pid{process.pid}'}"
+            known = _Server(name, TABLES.get(engine), engine, address, process.pid)
+        known.address = address
+        return known
 
     # ---- asking
 
@@ -183,26 +185,47 @@ class Servers:
         reading.gpus = sorted(gpus) or None
         if workers or server.pid is not None:
             reading.parent_alive = server.pid is not None and os.path.exists(f"{self._proc}/{server.pid}")
-        if server.declared and not workers:
+        if server.by_ray or (server.declared and not workers):
             reading.parent_alive = None
 
 
 def server_address(proc: str, engine: str, process: ProcessReading) -> str | None:
-    """Where the server is reached: by its sockets, else its command line, else the engine's default port."""
-    table = TABLES.get(engine)
-    flags = table.port_flags if table else ("--port",)
-    named = _port_in(process.command or "", flags)
+    """Where the server is reached; None while there is nothing to ask.
+
+    A port that the command line names is asked in any case. Without one it is asked where it listens; where
+    only its children do (several API servers behind one port), at the engine's default port.
+    """
+    expected = _expected_port(engine, process)
     listening = listening_ports(proc, process.pid)
-    if named is not None and (listening is None or named in listening):
-        port: int | None = named
+    if listening is None or expected in listening:  # its sockets are hidden from us, or tell what we expect
+        port = expected
     elif listening:
-        default = table.port if table else None
-        port = default if default in listening else min(listening)
-    elif listening is None:
-        port = named or (table.port if table else None)  # its sockets are hidden from us
+        port = min(listening)
+    elif _named_port(engine, process) is not None or expected in _ports(proc, process.pid):
+        port = expected
     else:
-        port = named  # it listens nowhere (yet)
+        port = None
     return None if port is None else f"http://{_own_address(proc, process.pid)}:{port}"
+
+
+def _named_port(engine: str, process: ProcessReading) -> int | None:
+    table = TABLES.get(engine)
+    value = _option(process.command or "", table.port_flags if table else ("--port",))
+    return int(value) if value is not None and value.isdigit() and int(value) < 65536 else None
+
+
+def _expected_port(engine: str, process: ProcessReading) -> int | None:
+    """The port that the command line names, else the engine's default."""
+    table = TABLES.get(engine)
+    return _named_port(engine, process) or (table.port if table is not None else None)
+
+
+def _orphan(engine: str, worker: ProcessReading) -> _Server:
+    """A server that is known by a worker alone. Under ray it may live elsewhere: its port is then asked."""
+    table = TABLES.get(engine)
+    by_ray = "ray::" in f"{worker.command} {worker.name}"
+    address = f"http://127.0.0.1:{table.port}" if by_ray and table is not None else None
+    return _Server(f"{engine}:pid{worker.pid}", table, engine, address, by_ray=by_ray)
 
 
 _FLAGS = (
@@ -236,11 +259,6 @@ def _option(command: str, flags: tuple[str, ...]) -> str | None:
     return None
 
 
-def _port_in(command: str, flags: tuple[str, ...]) -> int | None:
-    value = _option(command, flags)
-    return int(value) if value is not None and value.isdigit() and int(value) < 65536 else None
-
-
 def _own_address(proc: str, pid: int) -> str:
     """Where the process is reached from here: loopback, or its own address in another network namespace."""
     try:
@@ -271,10 +289,16 @@ def listening_ports(proc: str, pid: int) -> set[int] | None:
             continue
         if target.startswith("socket:["):
             inodes.add(target[8:-1])
-    ports = set()
+    return _ports(proc, pid, inodes)
+
+
+def _ports(proc: str, pid: int, inodes: set[str] | None = None) -> set[int]:
+    """TCP ports open in the network of a process: of these sockets, or of anybody's."""
+    found = set()
     for table in ("tcp", "tcp6"):
         for line in (text(f"{proc}/{pid}/net/{table}") or "").splitlines()[1:]:
             fields = line.split()
-            if len(fields) > 9 and fields[3] == "0A" and fields[9] in inodes:
-                ports.add(int(fields[1].rpartition(":")[2], 16))
-    return ports
+            is_open = len(fields) > 9 and fields[3] == "0A"
+            if is_open and (inodes is None or fields[9] in inodes):
+                found.add(int(fields[1].rpartition(":")[2], 16))
+    return found

@@ -114,6 +114,33 @@ def test_a_worker_without_a_server_is_an_orphan(host: FakeHost) -> None:
     assert (reading.metrics_ok, reading.worker_pids, reading.gpus) == (False, [70], [0])
 
 
+def test_a_worker_of_ray_is_no_orphan_for_its_parent_is_never_the_server(host: FakeHost) -> None:
+    ray = ProcessReading(pid=70, name="ray::RayWorkerW", command="ray::RayWorkerWrapper", parent_pid=1)
+    ray.started_at = 2.0
+    [reading] = ask(host, [ray])
+
+    assert (reading.engine, reading.parent_alive, reading.worker_pids) == ("vllm", None, [70])
+
+
+def test_a_server_that_listens_only_later_is_asked_then(host: FakeHost, engine: Engine) -> None:
+    servers = Servers(str(host.proc))
+    process = server(engine.port)
+    process.command = "python3 /usr/bin/vllm serve m"  # no port named
+    host.process(50, "vllm", opens=[])
+    [before] = servers.read([process])
+    host.process(50, "vllm", opens=["socket:[4711]"])
+    line = f"0: 0100007F:{engine.port:04X} 00000000:0000 0A 0:0 00:0 0 0 0 4711 1"
+    host.file("50/net/tcp", f"sl local rem st\n{line}\n")
+    [after] = servers.read([process])
+
+    assert (before.address, before.metrics_ok, before.name) == (None, False, "vllm:8000")
+    assert (after.address, after.metrics_ok, after.name) == (
+        f"http://127.0.0.1:{engine.port}",
+        True,
+        "vllm:8000",
+    )
+
+
 def test_a_server_that_hangs_delays_nobody_for_longer_than_two_seconds(
     host: FakeHost, engine: Engine
 ) -> None:

@@ -143,3 +143,13 @@ def test_a_fault_outweighs_a_busy_neighbour() -> None:
     verdict = verdict_of_node(examine(s.passes(minutes=1).window), default_rules())
 
     assert verdict.rule == "xid-application" and verdict.severity == "info"
+
+
+def test_without_the_log_an_xid_of_nvml_speaks_and_the_rest_is_not_called_clear() -> None:
+    s = Situation(gpus=1).passes(minutes=1)
+    s.agent.kernel_log_readable = False
+    s.logs("xid", "NVML event: Xid 62 on GPU 0", number=62, gpu=0, bus_id="00000000:19:00.0")
+    checkup = examine(s.passes(minutes=1).window)
+
+    assert "xid-hardware" in {finding.rule for finding in checkup.findings}
+    assert {"gsp-timeout", "xid-nvlink", "gpu-init-failed"} <= {entry.rule for entry in checkup.unjudged}

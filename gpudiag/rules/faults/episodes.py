@@ -120,28 +120,38 @@ def xids(node: Window, numbers: frozenset[int], span: float | None = None) -> li
 
     `span` limits to the last so many seconds; pasted lines have no age.
     """
-    require_log(node)
-    since = -1.0 if span is None or node.pasted else node.time - span
-    return [
-        e
-        for e in episodes(node)
-        if e.kind == "xid" and e.number in numbers and e.root is None and e.last >= since
-    ]
+    return told(node, numbers, span=span)
 
 
 def of_kind(node: Window, *kinds: str) -> list[Episode]:
     """Episodes of these kinds. Raises NotMeasured when no log was read."""
-    require_log(node)
-    return [e for e in episodes(node) if e.kind in kinds]
+    return told(node, frozenset(), *kinds)
+
+
+def told(node: Window, numbers: frozenset[int], *kinds: str, span: float | None = None) -> list[Episode]:
+    """Episodes with one of the Xids or of one of the kinds, the numbered ones first.
+
+    Where there are none, that says something only if the log was read: raises NotMeasured if not.
+    """
+    since = -1.0 if span is None or node.pasted else node.time - span
+    found = [
+        e
+        for e in episodes(node)
+        if (e.kind in kinds or (e.kind == "xid" and e.number in numbers and e.root is None))
+        and e.last >= since
+    ]
+    if not found:
+        require_log(node)
+    return sorted(found, key=lambda episode: episode.kind != "xid") if kinds else found
 
 
 def require_log(node: Window) -> None:
-    """Raise NotMeasured unless the kernel log was read, or something of it was seen."""
-    if node.events:
-        return
+    """Raise NotMeasured unless the kernel log is read, or something of it was pasted."""
     snapshot = node.latest
-    if snapshot is not None and snapshot.source == "pasted":
-        raise NotMeasured("kernel_log", reason="not_shown")
+    if node.pasted:
+        if not node.events:
+            raise NotMeasured("kernel_log", reason="not_shown")
+        return
     agent = snapshot.agent if snapshot else None
     if agent is None or not agent.kernel_log_readable:
         raise NotMeasured("kernel_log", reason="no_permission" if agent else None)

@@ -79,7 +79,11 @@ def _progress(gpu: GpuWindow, max_memory_utilization: float) -> bool:
     fastest, clock = gpu.reading.sm_clock_max_megahertz, _mean(gpu, "sm_clock_megahertz")
     if fastest and clock is not None and clock < 0.8 * fastest and not gpu.node.pasted:
         return True  # low clocks are another story: clocks-stuck-low
-    return bool(gpu.engines)  # their own counters tell: serving-wedged, tp-spin-without-requests
+    if any(engine.reading.metrics_ok for engine in gpu.engines):
+        return True  # their own counters tell: serving-wedged, tp-spin-without-requests
+    if gpu.engines:
+        raise NotMeasured("engine", reason="unreachable")
+    return False
 
 
 def _mean(gpu: GpuWindow, name: str) -> float | None:

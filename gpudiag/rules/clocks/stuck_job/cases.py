@@ -41,11 +41,11 @@ def _hung(minutes: float = 20, quiet: int | None = 3, gpus: int = 4, **values: o
     return s.passes(minutes=minutes).window
 
 
-def _tensor_parallel() -> Window:
+def _tensor_parallel(metrics: bool = True) -> Window:
     s = Situation(gpus=2)
     vllm_processes(s)
     s.all_gpus(**SPIN)
-    s.serves("vllm", pid=4100, worker_pids=[4121], gpus=[0, 1])
+    s.serves("vllm", pid=4100, worker_pids=[4121], gpus=[0, 1], metrics_ok=metrics)
     return s.passes(minutes=20).window
 
 
@@ -106,6 +106,9 @@ CASES = [
         "clear",
     ),
     Case("an idle engine spins over tensor parallel", _tensor_parallel, "clear"),
+    Case(
+        "an engine that spins, and whose counters cannot be read", lambda: _tensor_parallel(False), "unjudged"
+    ),
     Case("the quiet GPU itself", _hung, "clear", gpu=3),
     Case("memory traffic cannot be read", _unknown, "unjudged"),
 ]

@@ -7,10 +7,9 @@ from gpudiag.rule import DEVICE, Fires, measured, rule
 from gpudiag.rules.faults.episodes import (
     SILENCED_BY_A_LOST_GPU,
     Episode,
-    of_kind,
     since,
+    told,
     words_of_line,
-    xids,
 )
 from gpudiag.window import GpuWindow, NotMeasured, Window
 from gpudiag.xid import BUS
@@ -55,7 +54,7 @@ def gpu_lost_bus(node: Window) -> Iterator[Fires]:
 def _told(node: Window) -> list[Episode]:
     """What the log says; without a log the driver itself may still say it."""
     try:
-        return xids(node, BUS) + of_kind(node, "fallen_off_bus")
+        return told(node, BUS, "fallen_off_bus")
     except NotMeasured:
         if node.latest is not None and (node.latest.gpus or node.latest.paste):
             return []

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import DEVICE, Fires, rule
-from gpudiag.rules.faults.episodes import Episode, of_kind, since, xids
+from gpudiag.rules.faults.episodes import Episode, episodes, since, told
 from gpudiag.window import Window
 from gpudiag.xid import FIRMWARE
 
@@ -18,14 +18,15 @@ from gpudiag.xid import FIRMWARE
 )
 def gsp_timeout(node: Window) -> Iterator[Fires]:
     """The GPU's firmware processor timed out (Xid 119, 120, or a driver line that says so)."""
-    numbered = xids(node, FIRMWARE)
-    cards = {episode.bus for episode in numbered}
-    failed_to_start = {episode.bus for episode in of_kind(node, "init_failed")}
-    for episode in numbered:
+    failed_to_start = {episode.bus for episode in episodes(node) if episode.kind == "init_failed"}
+    cards: set[str] = set()
+    for episode in told(node, FIRMWARE, "gsp"):
+        if episode.number is None and (
+            episode.bus in cards | failed_to_start or (failed_to_start and not episode.bus)
+        ):
+            continue  # the same in other words, or a card that never started
+        cards.add(episode.bus)
         yield _of(node, episode)
-    for episode in of_kind(node, "gsp"):
-        if episode.bus not in cards | failed_to_start and not (failed_to_start and not episode.bus):
-            yield _of(node, episode)
 
 
 def _of(node: Window, episode: Episode) -> Fires:

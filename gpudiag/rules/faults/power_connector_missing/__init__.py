@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import DEVICE, Fires, rule
-from gpudiag.rules.faults.episodes import of_kind, since, xids
+from gpudiag.rules.faults.episodes import since, told
 from gpudiag.window import Window
 from gpudiag.xid import POWER_CABLE
 
@@ -19,7 +19,7 @@ from gpudiag.xid import POWER_CABLE
 def power_connector_missing(node: Window) -> Iterator[Fires]:
     """The driver says that a card's power cable is missing (Xid 54, or a line in words)."""
     cards = set()
-    for episode in xids(node, POWER_CABLE) + of_kind(node, "power_cable"):
+    for episode in told(node, POWER_CABLE, "power_cable"):
         if episode.bus in cards:
             continue
         cards.add(episode.bus)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import MEMORY_ERROR, Fires, rule
-from gpudiag.rules.faults.episodes import Episode, of_kind, since
+from gpudiag.rules.faults.episodes import Episode, episodes, of_kind, since
 from gpudiag.window import Window
 
 AFTER_A_LOST_GPU_SECONDS = 60.0
@@ -15,7 +15,7 @@ def sxid_nvswitch(node: Window) -> Iterator[Fires]:
     fatal = [episode for episode in of_kind(node, "sxid") if episode.fatal]
     if not fatal:
         return
-    lost = [e for e in of_kind(node, "xid", "fallen_off_bus") if e.number in (None, 79)]
+    lost = [e for e in episodes(node) if e.kind == "fallen_off_bus" or e.number == 79]
     own = [episode for episode in fatal if not _echoes(episode, lost)]
     by_number: dict[int | None, list[Episode]] = {}
     for episode in own:

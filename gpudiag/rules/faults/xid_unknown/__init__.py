@@ -11,12 +11,15 @@ from gpudiag.xid import catalogue, has_a_rule
 @rule(severity="info", rank=MEMORY, given=("fault",), confidence="proven", clear_seconds=0.0)
 def xid_unknown(node: Window) -> Iterator[Fires]:
     """The driver logged an Xid that is not in the catalogue, or of which no more is known than its name."""
-    require_log(node)
     known = has_a_rule()
     recent = -1.0 if node.pasted else node.time - SHOWN_SECONDS
+    unknown = False
     for episode in episodes(node):
         if episode.kind == "xid" and episode.number not in known and episode.last >= recent:
+            unknown = True
             yield _of(node, episode)
+    if not unknown:
+        require_log(node)
 
 
 def _of(node: Window, episode: Episode) -> Fires:

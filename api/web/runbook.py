@@ -59,18 +59,20 @@ def _cases(rule: Rule) -> list[Case]:
 
 @lru_cache(maxsize=512)
 def _form(rule_id: str, module: str, variant: str | None, language: Language) -> Form | None:
+    """The first case that fires in this wording; the plain one takes any where it has none of its own."""
     cases: list[Case] = importlib.import_module(f"{module}.cases").CASES
+    other = None
     for case in cases:
-        if case.expect != "fires" or (variant is not None and case.variant != variant):
-            continue
-        finding = _fired(default_rules().by_id[rule_id], case, language)
-        if finding:
-            return Form(variant, case.title, finding)
-    return None
+        fired = _fired(default_rules().by_id[rule_id], case, language) if case.expect == "fires" else None
+        if fired and fired[0] == variant:
+            return Form(variant, case.title, fired[1])
+        if fired and other is None:
+            other = Form(variant, case.title, fired[1])
+    return other if variant is None else None
 
 
-def _fired(rule: Rule, case: Case, language: Language) -> dict[str, Any] | None:
-    """The rule's finding in a case, before other rules explain it away."""
+def _fired(rule: Rule, case: Case, language: Language) -> tuple[str | None, dict[str, Any]] | None:
+    """The wording and the finding of a rule in a case, before other rules explain it away."""
     subject = case.window()
     if isinstance(subject, Fleet):
         subject.judged_at = subject.now if case.now is None else case.now
@@ -90,7 +92,7 @@ def _fired(rule: Rule, case: Case, language: Language) -> dict[str, Any] | None:
     checkup.findings = [finding_of(rule, outcome, gpu) for outcome in outcomes]
     diagnosis = explain(checkup, language)
     found = [*diagnosis.findings, *(f for entry in diagnosis.gpus for f in entry["findings"])]
-    return next((finding for finding in found if finding["rule"] == rule.id), None)
+    return next(((outcomes[0].variant, finding) for finding in found if finding["rule"] == rule.id), None)
 
 
 def in_general(template: str) -> str:

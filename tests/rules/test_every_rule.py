@@ -16,12 +16,9 @@ from gpudiag.words import LANGUAGES
 from gpudiag.words.pages import page_of, placeholders
 
 RULES = all_rules()
-CASES = [
-    pytest.param(rule, case, id=f"{rule.id}: {case.title}")
-    for rule in RULES
-    for case in importlib.import_module(f"{rule.module}.cases").CASES
-]
-FIRING = [p for p in CASES if p.values[1].expect == "fires"]
+PAIRS = [(rule, case) for rule in RULES for case in importlib.import_module(f"{rule.module}.cases").CASES]
+CASES = [pytest.param(rule, case, id=f"{rule.id}: {case.title}") for rule, case in PAIRS]
+FIRING = [param for param, (_, case) in zip(CASES, PAIRS, strict=True) if case.expect == "fires"]
 
 
 def outcome(rule: Rule, case: Case) -> tuple[str, list[Fires], Checkup]:

@@ -1,5 +1,7 @@
 """Who holds a GPU's memory: measured where it is told, calculated where the model is known by name."""
 
+from typing import Any
+
 import pytest
 
 from gpudiag.ledger import ledger_of
@@ -20,7 +22,7 @@ def parts(story: Situation) -> dict[str, LedgerPart]:
     return {part.part: part for part in ledger(story).parts}
 
 
-def serving(**values: object) -> Situation:
+def serving(**values: Any) -> Situation:
     story = vllm_idle(minutes=0)
     story.serves("vllm", **values)
     story.all_gpus(memory_used_bytes=74 * GIB)

@@ -151,12 +151,14 @@ def _faulty(gpu: GpuWindow) -> bool:
         or reading.ecc_uncorrected_volatile
         or reading.ecc_corrected_volatile
         or reading.ecc_sram_uncorrected_aggregate
+        or reading.ecc_sram_threshold_exceeded
         or reading.remapped_rows_uncorrectable
         or reading.row_remap_pending
         or reading.row_remap_failed
         or reading.row_remap_banks_none
         or reading.retired_pages_pending
         or reading.retired_pages_double_bit
+        or reading.retired_pages_single_bit
         or reading.recovery_action
         or reading.inforom_corrupted
         or (reading.ecc_uncorrected_volatile is None and not gpu.node.pasted)

@@ -11,6 +11,7 @@ import msgspec
 
 from gpudiag.examine import Ruleset, default_rules
 from gpudiag.model import (
+    CLOCKS_EVENT,
     SCHEMA,
     Checkup,
     Evidence,
@@ -36,6 +37,12 @@ READINGS = (
     "row_remap_failed", "persistence_mode", "compute_mode", "mig_mode", "recovery_action",
 )  # fmt: skip
 """Keys of `readings`: always there, null where not known."""
+
+DECISIVE = (
+    "utilization_percent", "memory_used_bytes", "memory_total_bytes", "processes", "engine", "power_watts",
+    "power_limit_watts", "samples",
+)  # fmt: skip
+"""What is named first when too little was visible: most questions turn on it."""
 
 
 class Diagnosis(msgspec.Struct, kw_only=True):
@@ -120,11 +127,14 @@ class _Speaker:
         }
 
     def not_enough(self, gpu: int | None) -> str:
-        names: list[str] = []
-        for entry in self.checkup.unjudged:
-            if entry.gpu == gpu and entry.reason != "not_supported":
-                names += [self.missing(name) for name in entry.missing]
-        distinct = list(dict.fromkeys(names))[:3]
+        absent = [
+            name
+            for entry in self.checkup.unjudged
+            if entry.gpu == gpu and entry.reason != "not_supported"
+            for name in entry.missing
+        ]
+        absent.sort(key=lambda name: DECISIVE.index(name) if name in DECISIVE else len(DECISIVE))
+        distinct = list(dict.fromkeys(self.missing(name) for name in absent))[:3]
         if not distinct:
             return self.words.NOT_ENOUGH_BARE
         listed = self.words.MISSING_LIST.format(names=", ".join(distinct))
@@ -237,6 +247,8 @@ class _Speaker:
         known = self.words.MISSING
         if name in known:
             return known[name]
+        if name in CLOCKS_EVENT:
+            return known["clocks_event_reasons"]
         if name.startswith("engine"):
             return known["engine"]
         return self.words.LABELS.get(name) or name.replace("_", " ").replace("host.", "")

@@ -7,7 +7,7 @@ verdict is `not-enough-evidence`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudiag.examine import Ruleset, precedence
 from gpudiag.model import CONFIDENCE_ORDER, SEVERITY_ORDER, Checkup, Finding, Severity
@@ -29,7 +29,8 @@ class Verdict:
 
 def verdict_of_gpu(checkup: Checkup, gpu: int, rules: Ruleset) -> Verdict:
     """The verdict on one GPU from its own findings."""
-    return _verdict([f for f in checkup.findings if f.gpu == gpu], rules)
+    found = _verdict([f for f in checkup.findings if f.gpu == gpu], rules)
+    return found if found.gpu is not None else replace(found, gpu=gpu)
 
 
 def verdict_of_node(checkup: Checkup, rules: Ruleset) -> Verdict:

@@ -40,7 +40,7 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     )
 )  # fmt: skip
 NVML_AS_A_WHOLE = (
-    "library_mismatch", "no_devices", "driver_not_loaded", "library_not_found", "command_not_found",
+    "library_mismatch", "no_devices", "driver_not_loaded", "library_not_found",
     "unknown_error", "access_blocked", "nvml_init",
 )  # fmt: skip
 OF_ONE_GPU = {

@@ -80,12 +80,14 @@ def _parts(text: str) -> Parts:
     query.read(left)
     parts.sheets += query.sheets
     parts.hints = hints_of(left)
+    if parts.sheets and all(sheet.format in ("listing", "topology") for sheet in parts.sheets):
+        parts.missing.add("gpu_part")
     parts.formats = list(dict.fromkeys(sheet.format for sheet in parts.sheets))
     if parts.events:
         parts.formats.append("kernel_log")
     if parts.complaints.kinds:
         parts.formats.append("error_lines")
-    if "insufficient_permissions" in parts.complaints.kinds and not parts.sheets:
+    if any("[Insufficient" in line for line in parts.complaints.lines) and not parts.sheets:
         parts.missing.add("columns")
     return parts
 

@@ -179,7 +179,7 @@ class TableReader:
         if self.waits_for == 2 and self.gpu is not None:
             return self._second(self.gpu, cells, whole)
         if self.waits_for == 3 and self.gpu is not None and whole >= 3 and not cells[0].strip():
-            self.gpu.read("mig_mode", v.enabled, cells[2])
+            _mig_mode(self.gpu, cells[2].strip())
             self.waits_for = 0
             return True
         return self._first(cells, whole)
@@ -370,6 +370,13 @@ def _ecc(gpu: Draft, text: str) -> None:
     gpu.read("ecc_uncorrected_volatile", v.count, text)
     if "ecc_uncorrected_volatile" in gpu.values:
         gpu.give("ecc_mode", True)
+
+
+def _mig_mode(gpu: Draft, text: str) -> None:
+    """The third line's cell; a star says that another mode is pending."""
+    gpu.read("mig_mode", v.enabled, text.rstrip("*"))
+    if "mig_mode" in gpu.values:
+        gpu.give("mig_mode_pending", gpu.values["mig_mode"] != text.endswith("*"))
 
 
 def _memory(gpu: Draft, text: str) -> None:

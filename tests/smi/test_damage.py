@@ -91,7 +91,11 @@ def test_a_wrapped_text_invents_nothing(name: str, snapshot: Snapshot, width: in
     assert invented(snapshot, found_in(wrapped)) == []
 
 
-@given(snapshot=snapshots(most_gpus=4), width=st.integers(60, 90), generation=st.sampled_from(writers.GENERATIONS))
+@given(
+    snapshot=snapshots(most_gpus=4),
+    width=st.integers(60, 90),
+    generation=st.sampled_from(writers.GENERATIONS),
+)
 @quick
 def test_a_table_wrapped_by_a_terminal_is_put_together_again(
     snapshot: Snapshot, width: int, generation: str
@@ -114,7 +118,9 @@ NOISE = st.sampled_from(
 
 
 @formats
-@given(snapshot=snapshots(most_gpus=3), noise=st.lists(st.tuples(st.floats(0, 1), NOISE), min_size=1, max_size=6))
+@given(
+    snapshot=snapshots(most_gpus=3), noise=st.lists(st.tuples(st.floats(0, 1), NOISE), min_size=1, max_size=6)
+)
 @quick
 def test_noise_between_lines_invents_nothing(
     name: str, snapshot: Snapshot, noise: list[tuple[float, str]]
@@ -153,7 +159,9 @@ def test_every_dress_is_taken_off(name: str, dress: str, snapshot: Snapshot) -> 
 
 
 def test_xml_wrapped_in_html_is_read() -> None:
-    snapshot = Snapshot(node="x", taken_at=1.7e9, gpus=[GpuReading(index=0, bus_id="00000000:01:00.0", pstate="P8")])
+    snapshot = Snapshot(
+        node="x", taken_at=1.7e9, gpus=[GpuReading(index=0, bus_id="00000000:01:00.0", pstate="P8")]
+    )
 
     assert found_in(DRESSES["HTML"](writers.xml(snapshot)))[0].pstate == "P8"
 

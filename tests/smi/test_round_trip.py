@@ -31,7 +31,9 @@ def values(gpu: GpuReading, names: tuple[str, ...]) -> dict[str, object]:
 
 def uses(snapshot: Snapshot) -> set[tuple[object, ...]]:
     return {
-        (p.pid, p.name, use.gpu, use.memory_used_bytes, use.type) for p in snapshot.processes for use in p.gpus or ()
+        (p.pid, p.name, use.gpu, use.memory_used_bytes, use.type)
+        for p in snapshot.processes
+        for use in p.gpus or ()
     }
 
 
@@ -96,7 +98,9 @@ def test_compute_apps_beside_a_table(snapshot: Snapshot, units: bool) -> None:
 def test_dmon_is_a_series(samples: list[Snapshot]) -> None:
     found = read(writers.dmon(samples), now=1_700_000_000.0)
 
-    assert [values(gpu, DMON) for gpu in samples[-1].gpus] == [values(g, DMON) for g in found.snapshots[-1].gpus]
+    assert [values(gpu, DMON) for gpu in samples[-1].gpus] == [
+        values(g, DMON) for g in found.snapshots[-1].gpus
+    ]
     assert len(samples) == found.paste.samples
 
 

@@ -87,7 +87,9 @@ def _titles(widths: Sequence[int], generation: str) -> list[str]:
     ]
     if generation in _THIRD_LINE:
         rows.append(("", "", "               MIG M."))
-    return ["|" + "|".join(f"{cell:<{w}.{w}}" for cell, w in zip(row, widths, strict=True)) + "|" for row in rows]
+    return [
+        "|" + "|".join(f"{cell:<{w}.{w}}" for cell, w in zip(row, widths, strict=True)) + "|" for row in rows
+    ]
 
 
 def _gpu_rows(gpu: GpuReading, widths: Sequence[int], generation: str) -> list[str]:
@@ -113,7 +115,9 @@ def _gpu_rows(gpu: GpuReading, widths: Sequence[int], generation: str) -> list[s
         memory = f"{f'{used} / {size:>9}':>{second - 1}} "
     load = "N/A" if gpu.utilization_percent is None else f"{gpu.utilization_percent:.0f}%"
     state = f" {fan:>3}  {heat:>4}  {gpu.pstate or 'N/A':>4}"
-    lines.append(f"|{state}{f'{power} / {limit:>5}':>{first - len(state) - 1}} |{memory}|{load:>9}{'Default':>{third - 10}} |")
+    lines.append(
+        f"|{state}{f'{power} / {limit:>5}':>{first - len(state) - 1}} |{memory}|{load:>9}{'Default':>{third - 10}} |"
+    )
     if generation in _THIRD_LINE:
         mig = {True: "Enabled", False: "Disabled", None: "N/A"}[gpu.mig_mode]
         lines.append(f"|{'':{first}}|{'':{second}}|{mig:>{third - 1}} |")
@@ -124,7 +128,11 @@ def _process_part(snapshot: Snapshot, generation: str, total: int) -> list[str]:
     frame = "+" + "-" * total + "+"
     instances = "   N/A  N/A" if generation in _THIRD_LINE else ""
     title = " Compute processes:" if generation == "331" else " Processes:"
-    heads = "  GPU   GI   CI        PID   Type   Process name" if instances else "  GPU       PID   Type   Process name"
+    heads = (
+        "  GPU   GI   CI        PID   Type   Process name"
+        if instances
+        else "  GPU       PID   Type   Process name"
+    )
     if generation == "331":
         heads = "  GPU       PID  Process name"
     lines = [frame, f"|{title:<{total}}|", f"|{heads:<{total - 12}} GPU Memory |"]
@@ -257,7 +265,9 @@ def xml(snapshot: Snapshot, version: int = 12) -> str:
             state = "N/A" if mask is None else "Active" if mask & bit else "Not Active"
             out.append(f"\t\t\t<{reasons}_{tag}>{state}</{reasons}_{tag}>")
         power = "gpu_power_readings" if new else "power_readings"
-        draw, limit = ("average_power_draw", "current_power_limit") if new else ("power_draw", "enforced_power_limit")
+        draw, limit = (
+            ("average_power_draw", "current_power_limit") if new else ("power_draw", "enforced_power_limit")
+        )
         out += [
             f"\t\t</{reasons}s>",
             "\t\t<fb_memory_usage>",
@@ -386,7 +396,9 @@ def pmon(snapshots: Sequence[Snapshot]) -> str:
                 use = next(u for u in process.gpus or () if u.gpu == gpu.index)
                 load = "-" if use.sm_percent is None else f"{use.sm_percent:.0f}"
                 name = (process.name or "-")[:15]
-                out.append(f"{gpu.index:>5} {process.pid:>10} {kind:>5} {load:>6}      -      -      -    {name:<15}")
+                out.append(
+                    f"{gpu.index:>5} {process.pid:>10} {kind:>5} {load:>6}      -      -      -    {name:<15}"
+                )
             if not rows:
                 out.append(f"{gpu.index:>5}          -     -      -      -      -      -    -              ")
     return "\n".join(out) + "\n"

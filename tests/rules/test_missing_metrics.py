@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -17,7 +19,7 @@ from gpudiag.rules.situations import (
     vllm_idle,
 )
 
-WEDGED = {"requests_running": 1.0, "requests_waiting": 14.0}
+WEDGED: dict[str, Any] = {"requests_running": 1.0, "requests_waiting": 14.0}
 
 
 def busy_server() -> Situation:

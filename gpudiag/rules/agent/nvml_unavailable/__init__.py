@@ -5,6 +5,11 @@ from gpudiag.window import W2, Window
 
 OTHERS = ("library_mismatch", "gpu_is_lost", "reset_required", "timeout")
 """Reasons that other rules speak of."""
+VARIANTS = {
+    "driver_not_loaded": "no-driver",
+    "library_not_found": "no-library",
+    "no_permission": "no-permission",
+}
 
 
 @rule(severity="critical", rank=BLIND, confidence="proven")
@@ -30,5 +35,5 @@ def nvml_unavailable(node: Window, *, min_failures: int = 3) -> Fires | None:
     if host is not None and host.pci_gpu_count is not None:
         evidence.append(measured("gpus_on_bus", host.pci_gpu_count, source="sysfs"))
     nouveau = host is not None and "nouveau" in (host.modules or ())
-    variant = "nouveau" if nouveau else "no-driver" if nvml.error == "driver_not_loaded" else None
+    variant = "nouveau" if nouveau else VARIANTS.get(nvml.error)
     return Fires(tuple(evidence), variant=variant)

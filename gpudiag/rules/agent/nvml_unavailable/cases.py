@@ -29,7 +29,7 @@ CASES = [
         variant="no-driver",
         gpu=None,
     ),
-    Case("the library is missing", lambda: _fails("library_not_found"), "fires"),
+    Case("the library is missing", lambda: _fails("library_not_found"), "fires", variant="no-library"),
     Case(
         "another driver has the cards",
         lambda: _fails("driver_not_loaded", modules=["nouveau"]),
@@ -42,4 +42,6 @@ CASES = [
     Case("a host without GPUs", lambda: _fails("library_not_found", pci_gpu_count=0), "clear"),
     Case("a container that lost its devices", lambda: _fails("unknown_error", in_container=True), "clear"),
     Case("one failure so far", lambda: _fails("driver_not_loaded", minutes=1 / 6), "unjudged"),
+    Case("access is refused", lambda: _fails("no_permission"), "fires", variant="no-permission"),
+    Case("it fails for an unknown reason", lambda: _fails("unknown_error"), "fires"),
 ]

@@ -28,6 +28,8 @@ def common_cause(
         group, members = _group(fleet, nodes)
         if len(nodes) < min_share * members:
             continue
+        if rule_id == "agent-stale" and 2 * len(nodes) > len(fleet.windows):
+            continue  # server-ingest-gap speaks
         shown = ", ".join(nodes[:5]) + (" …" if len(nodes) > 5 else "")
         yield Fires(
             (

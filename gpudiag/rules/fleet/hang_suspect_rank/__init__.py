@@ -30,12 +30,11 @@ def hang_suspect_rank(fleet: Fleet, *, min_stuck: int = 2) -> Iterator[Fires]:
         gpu, how = odd[0]
         process = next((p for p in gpu.processes if job_of(p) == job), None)
         yield Fires(
-            (
-                calculated("stuck_gpus", len(hanging), of=len(gpus)),
-                calculated("how", how or "-"),
-            ),
+            (calculated("stuck_gpus", len(hanging), of=len(gpus)),),
             key=f"{job}:{gpu.node.node}:{gpu.index}",
+            variant=None if how == "quiet" else "lost" if how == "lost" else "state",
             words={
+                "state": how or "-",
                 "job": job,
                 "host": gpu.node.node,
                 "suspect": str(gpu.index),
@@ -45,13 +44,13 @@ def hang_suspect_rank(fleet: Fleet, *, min_stuck: int = 2) -> Iterator[Fires]:
 
 
 def _differs(gpu: GpuWindow) -> str | None:
-    """How this rank differs from ranks that spin: a word for the page, or None."""
+    """How this rank differs from ranks that spin: lost, quiet, the state of its process, or None."""
     if not gpu.present or gpu.reading.error:
-        return "GPU lost"
+        return "lost"
     states = [p.reading.state for p in gpu.processes]
     if any(state in ("Z", "D", "gone") for state in states):
-        return f"process in state {next(s for s in states if s in ('Z', 'D', 'gone'))}"
+        return next(state for state in states if state in ("Z", "D", "gone"))
     try:
-        return "GPU quiet" if gpu.share("quiet", W2) >= 0.9 else None
+        return "quiet" if gpu.share("quiet", W2) >= 0.9 else None
     except NotMeasured:
         return None

@@ -22,7 +22,7 @@ def host_oom_kill(node: Window, *, max_age_seconds: float = 3600.0) -> Iterator[
         yield Fires(
             (
                 measured("kernel_line", event.text, source="kernel log"),
-                measured("killed_pid", event.pid, source="kernel log"),
+                measured("killed_pid", str(event.pid), source="kernel log"),
             ),
             key=f"oom:{event.pid}:{event.at or 0:.0f}",
             gpu=gpus[0] if len(gpus) == 1 else None,

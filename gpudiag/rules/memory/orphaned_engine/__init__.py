@@ -88,7 +88,7 @@ def _adopted(reading: ProcessReading) -> bool:
 def _fires(process: ProcessWindow, held: int, gpu: int | None, dead: str) -> Fires:
     reading = process.reading
     evidence = [
-        measured("parent", f"{reading.parent_name or '?'} ({reading.parent_pid})", source="/proc"),
+        measured("parent", _parent(reading), source="/proc"),
         inferred("server_alive", False, source="/proc" if dead == "parent" else "/proc, health"),
     ]
     if held:
@@ -101,3 +101,8 @@ def _fires(process: ProcessWindow, held: int, gpu: int | None, dead: str) -> Fir
         words={"process": name(process), "pid": str(reading.pid), "owner": owner(process)},
         gpu=gpu,
     )
+
+
+def _parent(reading: ProcessReading) -> str:
+    pid = "-" if reading.parent_pid is None else str(reading.parent_pid)
+    return f"{reading.parent_name} (pid {pid})" if reading.parent_name else f"pid {pid}"

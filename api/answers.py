@@ -16,6 +16,7 @@ from api.problems import BadRequest, NoSuch
 from api.store import Store
 from api.store.decisions import Deed, Mute
 from api.store.episodes import Change
+from api.together import FLEET
 from api.writer import Writer
 from gpudiag.examine import Ruleset, examine
 from gpudiag.explain import Diagnosis, explain
@@ -114,6 +115,10 @@ class Answers:
             items = [item for item in items if item["verdict"]["severity"] == severity]
         order = {name: -i for i, name in enumerate(SEVERITY_ORDER)}
         return sorted(items, key=lambda item: (order[item["verdict"]["severity"]], natural(item["node"])))
+
+    def fleet_findings(self, language: Language) -> list[dict[str, Any]]:
+        """What is open about several nodes together."""
+        return [self.worded(FLEET, f, "agent", language) for f in self.judge.together.findings]
 
     def listed(self, state: NodeState, language: Language, now: float) -> dict[str, Any]:
         window = state.window

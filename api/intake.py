@@ -85,13 +85,26 @@ def _gunzipped(body: bytes) -> bytes:
 
 def _unzstd(body: bytes) -> bytes:
     try:
-        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(body) as reader:
-            content = reader.read(LARGEST_BODY + 1)
+        size = zstandard.frame_content_size(body)
+        if size > LARGEST_BODY:
+            raise _bomb()
+        if size >= 0:
+            return zstandard.ZstdDecompressor().decompress(body, allow_extra_data=False)
+        return _unzstd_in_parts(body)
     except zstandard.ZstdError as error:
         raise BadBody(f"the body is not valid zstd ({error})") from None
-    if len(content) > LARGEST_BODY:
-        raise _bomb()
-    return content
+
+
+def _unzstd_in_parts(body: bytes) -> bytes:
+    """A frame that does not say how large it becomes."""
+    parts, size = [], 0
+    with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(body) as reader:
+        while part := reader.read(1 << 16):
+            size += len(part)
+            if size > LARGEST_BODY:
+                raise _bomb()
+            parts.append(part)
+    return b"".join(parts)
 
 
 def _bomb() -> TooLarge:

@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from api.store import Store
 from api.store.decisions import Maintenance, Mute
 from api.store.snapshots import StoredNode, StoredSnapshot
+from api.together import FLEET, FLEET_ID, Together
 from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
 from gpudiag.explain import explain
@@ -124,7 +125,7 @@ class Judge:
         self.pending = Pending()
         self.mutes: list[Mute] = []
         self.maintained: dict[int, Maintenance] = {}
-        self.fleet_changes: list[tuple[float, str, Finding, str]] = []
+        self.together = Together(self)
         self.read_decisions()
 
     def read_decisions(self) -> None:
@@ -274,6 +275,7 @@ class Judge:
                     self._examine(state, snapshot.taken_at if late else received_at, keep=True)
             except Exception:  # one snapshot must not stop the reports of all the others
                 log.exception("%s cannot be judged; its snapshot is stored", state.name)
+            state.window.rest()
 
     def _fold(self, state: NodeState, snapshot: Snapshot, received_at: float) -> bool:
         window = state.window
@@ -354,10 +356,37 @@ class Judge:
     def _shown(self, open_findings: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:
         """What is seen and what is still open. Of a silent node, only what silence cannot end."""
         findings = still_open(open_findings, checkup)
+        about = self.together.about(checkup.node)
         if any(finding.rule == STALE for finding in checkup.findings):
             seen = {id(finding) for finding in checkup.findings}
             findings = [f for f in findings if id(f) in seen or survives_silence(f, self.rules)]
-        return sorted(findings, key=lambda finding: precedence(finding, self.rules))
+        return sorted(findings + about, key=lambda finding: precedence(finding, self.rules))
+
+    def remember_fleet(self, changes: Changes, now: float, source: str) -> None:
+        """The same for what rules about several nodes found."""
+        ended = (*changes.resolved, *changes.gone)
+        for what in ("opened", "changed", "resolved", "gone"):
+            for finding in getattr(changes, what):
+                host = self.together.host_of(finding)
+                state = self.nodes.get(host) if host is not None else None
+                self.pending.feed.append(
+                    {
+                        "at": now,
+                        "node_id": state.id if state else FLEET_ID,
+                        "node": state.name if state else FLEET,
+                        "finding_id": finding.id,
+                        "what": what,
+                        "quiet": self.quiet(state, finding.rule, now) if state else None,
+                        "source": source,
+                        "finding": msgspec.json.encode(finding),
+                    }
+                )
+        for known in changes.open.values():
+            if known.finding in changes.opened or known.finding in changes.changed:
+                self.pending.episodes[str(known.finding.id)] = (FLEET_ID, known, None)
+        for finding in ended:
+            episode = OpenFinding(finding=finding, opened_at=finding.since or now, last_seen_at=now)
+            self.pending.episodes[str(finding.id)] = (FLEET_ID, episode, now)
 
     def _remember(self, state: NodeState, changes: Changes, now: float) -> None:
         ended = {"resolved": changes.resolved, "gone": changes.gone}
@@ -388,8 +417,7 @@ class Judge:
             }
         )
         if what != "changed":
-            self.fleet_changes.append((now, state.name, finding, what))
-            del self.fleet_changes[:-5_000]
+            self.together.note(now, state.name, finding, what)
 
     def quiet(self, state: NodeState, rule: str, now: float) -> str | None:
         """Whether people asked not to be told: `muted`, `maintenance` or None."""
@@ -444,6 +472,17 @@ class Judge:
                         self._examine(state, now, keep=True)
                     except Exception:
                         log.exception("%s cannot be judged", state.name)
+
+    def judge_together(self, now: float) -> None:
+        """Ask the rules about several nodes; a node that they blame is judged anew."""
+        if not self.store.embedded:
+            for name in list(self.nodes):
+                self.state(name)
+        for name in self.together.judge(now):
+            state = self.nodes.get(name)
+            if state is not None and state.loaded:
+                with state.lock:
+                    self._examine(state, max(now, state.window.received_at), keep=True)
 
     def load_some(self, seconds: float, timer: Callable[[], float]) -> bool:
         """Build windows of nodes not asked for yet, for so long; False when all are there."""

@@ -21,6 +21,7 @@ from api.intake import Arrived
 from api.judge import Judge, NodeState, Pending
 from api.store import Store, StoreCorrupt, StoreError
 from api.store.snapshots import pack, start_key
+from api.together import EVERY_SECONDS
 from gpudiag.errors import GpudiagError
 
 log = logging.getLogger("gpudiag.writer")
@@ -374,6 +375,7 @@ class Writer:
                 self.all_loaded = not self.judge.load_some(0.3, time.monotonic)
             if self._leads():
                 self._queue.put(Job(self._tick_now))
+                self._judge_shared_fleet()
             if time.monotonic() - packed_at > PACK_SECONDS:
                 packed_at = time.monotonic()
                 self._pack(all_of_them=False)
@@ -382,7 +384,20 @@ class Writer:
         if not self.store.embedded:
             self.judge.read_decisions()
             self.judge.see_others()
-        self.judge.tick(self.clock())
+        now = self.clock()
+        self.judge.tick(now)
+        if self.store.embedded and now - self.judge.together.judged_at >= EVERY_SECONDS and self.all_loaded:
+            self.judge.judge_together(now)
+
+    def _judge_shared_fleet(self) -> None:
+        """On a shared store catching up with every node takes long: reports must not wait for it."""
+        now = self.clock()
+        if self.store.embedded or now - self.judge.together.judged_at < EVERY_SECONDS:
+            return
+        try:
+            self.judge.judge_together(now)
+        except StoreError as error:
+            self._told(error)
 
     def _leads(self) -> bool:
         """Whether this process is the one that judges silent nodes and deletes what is old."""

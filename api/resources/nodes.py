@@ -30,7 +30,9 @@ def fleet() -> Response:
         first = number("cursor", 0, 0, 10_000_000) or 0
     page = items[first : first + most]
     more = str(first + most) if len(items) > first + most else None
-    return json_answer({"items": page, "next": more})
+    answer = {"items": page, "next": more}
+    together = here.answers.fleet_findings(language(here.settings.serve.lang))
+    return json_answer({**answer, "findings": together} if together and not first else answer)
 
 
 @nodes.get("/v1/nodes/<node>")

@@ -86,7 +86,7 @@ def _sqlite(url: URL) -> Engine:
             # These two are read only by an empty file, and must come before WAL.
             f"PRAGMA page_size={PAGE_BYTES}; PRAGMA auto_vacuum=INCREMENTAL;"
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;"
-            "PRAGMA cache_size=-8192; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
+            "PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
         )
 
     @event.listens_for(engine, "begin")

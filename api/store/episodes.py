@@ -119,10 +119,12 @@ class Episodes:
 
     def get(self, finding_id: str) -> Episode | None:
         columns = (findings.c.id, nodes.c.name, findings.c.state, findings.c.opened_at, findings.c.ended_at)
-        statement = select(*columns, findings.c.episode).join(nodes, nodes.c.id == findings.c.node_id)
+        statement = select(*columns, findings.c.episode).outerjoin(nodes, nodes.c.id == findings.c.node_id)
         with self._store.reading() as connection:
             row = connection.execute(statement.where(findings.c.id == finding_id)).one_or_none()
-        return None if row is None else Episode(*row[:5], EPISODE.decode(row[5]))
+        if row is None:
+            return None
+        return Episode(row[0], row[1] or "fleet", *row[2:5], EPISODE.decode(row[5]))
 
     def feed(
         self,

@@ -63,7 +63,7 @@ findings = Table(
     "findings",
     metadata,
     Column("id", String(32), primary_key=True),
-    Column("node_id", Number, ForeignKey("nodes.id"), nullable=False),
+    Column("node_id", Number, nullable=False),  # 0 for what is about the fleet
     Column("rule", String(64), nullable=False),
     Column("severity", String(16), nullable=False),
     Column("state", String(16), nullable=False),

@@ -95,10 +95,6 @@ def upgrade() -> None:
         sa.Column("opened_at", sa.Double(), nullable=False),
         sa.Column("ended_at", sa.Double(), nullable=True),
         sa.Column("episode", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["node_id"],
-            ["nodes.id"],
-        ),
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("findings_ended", "findings", ["ended_at"], unique=False)

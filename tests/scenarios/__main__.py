@@ -22,10 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
         "-v", "--verbose", action="store_true", help="also print what was found, and the answer"
     )
     options = parser.parse_args(arguments)
-    chosen = [
-        one for one in all_scenarios()
-        if not options.names or any(f"{one.group}/{one.name}".startswith(n) or one.name.startswith(n) for n in options.names)
-    ]  # fmt: skip
+    chosen = [one for one in all_scenarios() if not options.names or _is_named(one, options.names)]
     if not chosen:
         print("scenarios: none has such a name", file=sys.stderr)
         return 2
@@ -33,6 +30,11 @@ def main(arguments: list[str] | None = None) -> int:
     bad = sum(not _show(one, outcome, options.verbose) for one, outcome in _played(chosen, options.processes))
     print(f"\n{len(chosen)} scenarios, {bad} not as expected, {time.monotonic() - begun:.0f} s")
     return 1 if bad else 0
+
+
+def _is_named(one: Scenario, names: list[str]) -> bool:
+    full = f"{one.group}/{one.name}"
+    return any(full.startswith(name) or one.name.startswith(name) for name in names)
 
 
 def _played(chosen: list[Scenario], processes: int) -> Iterator[tuple[Scenario, Outcome]]:

@@ -1,7 +1,8 @@
-"""Inference servers as the agent meets them: a port on loopback with a metrics page that goes on with time."""
+"""Inference servers as the agent meets them: a port on loopback, a metrics page that goes on with time."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -189,7 +190,5 @@ class Engine:
         request.send_response(status)
         request.send_header("Content-Length", str(len(body)))
         request.end_headers()
-        try:
+        with contextlib.suppress(OSError):  # whoever asked had enough
             request.wfile.write(body)
-        except OSError:
-            pass  # whoever asked had enough

@@ -192,8 +192,9 @@ class HostFiles(FakeHost):
         if tale.port is None:
             return []
         inode = 900_000 + tale.pid
-        head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-        line = f"   0: 0100007F:{tale.port:04X} 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 {inode} 1\n"
+        head = "  sl  local_address rem_address   st tx rx tr tm->when retrnsmt uid timeout inode\n"
+        queues = "00000000:00000000 00:00000000 00000000"
+        line = f"   0: 0100007F:{tale.port:04X} 00000000:0000 0A {queues} 0 0 {inode} 1\n"
         self.file(f"{tale.pid}/net/tcp", head + line)
         return [f"socket:[{inode}]"]
 

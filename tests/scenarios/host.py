@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from gpudiag.agent import Agent, DeclaredServer, Observer
-from tests.doubles.nvml import GIB, Nvml
-from tests.doubles.nvml.double import Gpu
+from tests.doubles.nvml import GIB, Gpu, Nvml
 from tests.scenarios.clock import SteppedClock
 from tests.scenarios.engine_pages import Engine, Load
 from tests.scenarios.files import HostFiles, Tale, folder
@@ -84,9 +83,10 @@ class GpuTale:
         self.double.gpm(2, sm).gpm(5, tensor).gpm(10, memory)
         return self
 
-    def hides(self, used_bytes: int) -> Self:
-        """Memory in use that belongs to no listed process."""
-        self.hidden_bytes = used_bytes
+    def remaps(self, *, uncorrectable: int = 0, pending: bool = False, failed: bool = False) -> Self:
+        """What the row remapper says."""
+        for place, value in ((1, uncorrectable), (2, pending), (3, failed)):
+            self.double.state.remapped[place] = int(value)
         return self
 
     def links_fail(self, *links: int) -> Self:
@@ -208,7 +208,7 @@ class Host:
 
     def hides(self, gpu: int, used_bytes: int) -> None:
         """Memory in use that belongs to no listed process."""
-        self.gpus[gpu].hides(used_bytes)
+        self.gpus[gpu].hidden_bytes = used_bytes
         self._list_processes()
 
     def engine(self, engine: str, load: Load | None = None, **behaviour: Any) -> Engine:
@@ -225,12 +225,22 @@ class Host:
         self.process(
             pid,
             f"/opt/venv/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct --port {engine.port}{parallel}",
-            name="vllm", parent=1, port=engine.port, cgroup="0::/system.slice/llm.service",
-        )  # fmt: skip
+            name="vllm",
+            parent=1,
+            port=engine.port,
+            cgroup="0::/system.slice/llm.service",
+        )
         for number, gpu in enumerate(gpus):
             title = "VLLM::EngineCore" if len(gpus) == 1 else f"VLLM::Worker_TP{number}"
-            self.process(pid + 21 + number, [title], name=title, parent=pid, on={gpu: holds},
-                         libraries="libtorch_cuda.so libcudart.so", cgroup="0::/system.slice/llm.service")  # fmt: skip
+            self.process(
+                pid + 21 + number,
+                [title],
+                name=title,
+                parent=pid,
+                on={gpu: holds},
+                libraries="libtorch_cuda.so libcudart.so",
+                cgroup="0::/system.slice/llm.service",
+            )
         return engine
 
     def kernel_log(self, *lines: str) -> None:

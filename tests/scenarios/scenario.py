@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,7 +30,7 @@ class Scenario:
     """`expects` and `severity` are the node's verdict at the end.
 
     `also`: alarms that may be given beside it. Any other alarm, at any moment, is a false one.
-    `never`: rules that must not be found at any moment. `finds`: rules that must stand at the end.
+    `never`: rules that must not stand at the end, however mild. `finds`: rules that must.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Scenario:
     finds: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
     says: tuple[str, ...] = ()  # words that the answer must hold
+    hides: tuple[str, ...] = ()  # words that must not leave the host
     host: dict[str, Any] = field(default_factory=dict)
     over_http: bool = False
 
@@ -56,9 +58,9 @@ class Outcome:
     severity: str = "-"
     findings: list[str] = field(default_factory=list)  # rule/severity/confidence@gpu, at the end
     alarms: dict[str, str] = field(default_factory=dict)  # rule → when first, and how
-    seen: set[str] = field(default_factory=set)
     unjudged: list[str] = field(default_factory=list)
     text: str = ""
+    sent: list[bytes] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -105,6 +107,7 @@ class Judge:
         self._decode = msgspec.json.Decoder(Snapshot).decode
 
     def send(self, snapshots: bytes) -> None:
+        self.outcome.sent.append(snapshots)
         snapshot = self._decode(snapshots)
         self.window.add(snapshot)
         self.look(judge(self.window, self.rules))
@@ -112,7 +115,6 @@ class Judge:
     def look(self, checkup: Checkup) -> None:
         """Remembers what was found at this moment."""
         for finding in checkup.findings:
-            self.outcome.seen.add(finding.rule)
             if finding.severity in ALARMS:
                 at = round(checkup.judged_at - self.window.started)
                 words = f"{finding.severity} ({finding.confidence}) after {at} s"
@@ -123,11 +125,15 @@ def play(scenario: Scenario) -> Outcome:
     """Plays it and compares."""
     begun = time.monotonic()
     outcome = Outcome(scenario.name)
-    if scenario.over_http:
-        scenario.play(outcome)
+    try:
+        if scenario.over_http:
+            scenario.play(outcome)
+        else:
+            _play_on_one_host(scenario, outcome)
+    except Exception:
+        outcome.complaints.append("the story broke off:\n" + traceback.format_exc())
     else:
-        _play_on_one_host(scenario, outcome)
-    _compare(scenario, outcome)
+        _compare(scenario, outcome)
     outcome.seconds = time.monotonic() - begun
     return outcome
 
@@ -170,13 +176,18 @@ def _compare(scenario: Scenario, outcome: Outcome) -> None:
     for rule, words in outcome.alarms.items():
         if rule not in allowed:
             outcome.complaints.append(f"false alarm: {rule} {words}")
-    outcome.complaints += [f"said {rule}" for rule in scenario.never if rule in outcome.seen]
     found = {finding.split(" ")[0] for finding in outcome.findings}
+    outcome.complaints += [f"said {rule}" for rule in scenario.never if rule in found]
     outcome.complaints += [f"did not find {rule}" for rule in scenario.finds if rule not in found]
     open_questions = {line.split(" ")[0] for line in outcome.unjudged}
     outcome.complaints += [
         f"{rule} is not unjudged" for rule in scenario.unjudged if rule not in open_questions
     ]
     outcome.complaints += [f"does not say “{words}”" for words in scenario.says if words not in outcome.text]
+    sent = b"\n".join(outcome.sent).decode()
+    outcome.complaints += [
+        f"sends “{words}”" for words in scenario.hides if words in sent or words in outcome.text
+    ]
+    outcome.sent = []
     if any(ord(letter) < 32 and letter != "\n" for letter in outcome.text):
         outcome.complaints.append("the answer holds control characters")

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from tests.doubles.nvml import GIB
+from typing import Any
+
+from tests.doubles.nvml import GIB, MigSlice
 from tests.scenarios.host import Host
 from tests.scenarios.scenario import scenario
 
 TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
-STARVED = {"running": 40, "waiting": 25, "kv_used": 0.3, "tokens": 90, "prompt": 200, "finished": 0.2}
+STARVED: dict[str, Any] = {
+    "running": 40,
+    "waiting": 25,
+    "kv_used": 0.3,
+    "tokens": 90,
+    "prompt": 200,
+    "finished": 0.2,
+}
 
 
-def trains(host: Host, gpus: int = 1, **facts: object) -> None:
+def trains(host: Host, gpus: int = 1, **facts: Any) -> None:
     """A training that has worked hard for a while."""
     for gpu in range(gpus):
-        host.process(5400 + gpu, "torchrun train.py --data /data", on={gpu: 60 * GIB}, libraries=TORCH,
-                     cpu=100, sm_percent=95, ranks={"RANK": str(gpu), "WORLD_SIZE": str(gpus)}, **facts)  # fmt: skip
+        host.process(
+            5400 + gpu,
+            "torchrun train.py --data /data",
+            on={gpu: 60 * GIB},
+            libraries=TORCH,
+            cpu=100,
+            sm_percent=95,
+            ranks={"RANK": str(gpu), "WORLD_SIZE": str(gpus)},
+            **facts,
+        )
         host.gpu(gpu).computes(96, watts=610, memory_percent=55)
 
 
@@ -71,6 +88,7 @@ def no_cpu_left_for_the_training(host: Host) -> None:
     trains(host)
     host.for_minutes(6)
     host.gpu(0).in_bursts([0, 30, 0, 25], watts=400)
+    host.changes(5400, cpu=60)
     host.cpu(*[99.0] * 8)
     host.files.pressure(cpu=60)
     host.files.file("loadavg", "24.00 20.00 10.00 30/100 123")
@@ -89,7 +107,7 @@ def training_waits_for_its_disk(host: Host) -> None:
     host.gpu(0).in_bursts([0, 30, 0, 25], watts=400)
     host.files.pressure(io=45)
     host.cpu(20, iowait=60)
-    host.changes(5400, state="D", wait_channel="folio_wait_bit_common", reads=3e8)
+    host.changes(5400, state="D", wait_channel="folio_wait_bit_common", reads=3e8, cpu=20)
     host.for_minutes(8)
 
 
@@ -276,8 +294,9 @@ def queue_at_a_limit(host: Host) -> None:
     also=("slow-first-token", "kv-pool-nearly-full"),
 )
 def queue_grows(host: Host) -> None:
-    engine = host.serves_vllm(running=64, waiting=5, kv_used=0.9, tokens=2500, prompt=6000, finished=5,
-                              first_token_seconds=6.0)  # fmt: skip
+    engine = host.serves_vllm(
+        running=64, waiting=5, kv_used=0.8, tokens=2500, prompt=6000, finished=5, first_token_seconds=6.0
+    )
     host.gpu(0).in_bursts([97, 99, 98], watts=600, memory_percent=60)
     for minute in range(12):
         engine.asks(waiting=5 + 8 * minute)
@@ -309,8 +328,16 @@ def short_burst_of_requests(host: Host) -> None:
     host={"gpus": 4},
 )
 def job_uses_one_of_four(host: Host) -> None:
-    host.process(5400, "python3 train.py", on={0: 50 * GIB, 1: GIB // 2, 2: GIB // 2, 3: GIB // 2}, libraries=TORCH,
-                 cpu=100, sm_percent=95, cgroup="0::/slurm/uid_1000/job_4711/step_0", running_minutes=200)  # fmt: skip
+    host.process(
+        5400,
+        "python3 train.py",
+        on={0: 50 * GIB, 1: GIB // 2, 2: GIB // 2, 3: GIB // 2},
+        libraries=TORCH,
+        cpu=100,
+        sm_percent=95,
+        cgroup="0::/slurm/uid_1000/job_4711/step_0",
+        running_minutes=200,
+    )
     host.gpu(0).computes(96, watts=610, memory_percent=55)
     host.for_minutes(35)
 
@@ -328,6 +355,7 @@ def quota_stops_the_loader(host: Host) -> None:
     trains(host, cgroup=f"0::{group}")
     host.for_minutes(6)
     host.gpu(0).in_bursts([0, 30, 0, 25], watts=400)
+    host.changes(5400, cpu=65)
     for step in range(48):
         host.files.cgroup_file(group, "cpu.stat", f"usage_usec 1\nthrottled_usec {4_000_000 * step}\n")
         host.for_seconds(10)
@@ -340,8 +368,6 @@ def quota_stops_the_loader(host: Host) -> None:
     never=("gpu-free", "kv-pool-reserved-idle", "low-util-under-load"),
 )
 def mig_tells_no_utilization(host: Host) -> None:
-    from tests.doubles.nvml import MigSlice
-
     host.gpu(0).double.is_sliced(MigSlice("1g.10gb", 10 * GIB, 2 * GIB), MigSlice("1g.10gb", 10 * GIB))
     host.gpu(0).double.lacks(
         "nvmlDeviceGetUtilizationRates", "nvmlDeviceGetSamples", "nvmlDeviceGetProcessUtilization"

@@ -22,8 +22,9 @@ def busy_with(host: Host, watts: float = 560.0) -> None:
 def training_is_close_to_out_of_memory(host: Host) -> None:
     host.process(5400, "python3 train.py", on={0: 66 * GIB}, libraries=TORCH, cpu=100, sm_percent=95)
     busy_with(host)
-    for step in range(40):
-        host.holds(5400, {0: (79 if step % 4 == 3 or step > 4 else 66) * GIB + (step % 3) * 60 * 2**20})
+    for step in range(41):
+        held = 66 if step < 4 else 77 if step % 4 == 3 else 79
+        host.holds(5400, {0: held * GIB + (step % 3) * 60 * 2**20})
         host.for_seconds(10)
 
 
@@ -164,8 +165,15 @@ def memory_held_for_hours(host: Host) -> None:
 )
 def service_leaks_memory(host: Host) -> None:
     for minute in range(45):
-        host.process(6100, "python3 service.py", on={0: 20 * GIB + minute * GIB // 2}, libraries=TORCH,
-                     running_minutes=300, cpu=40, sm_percent=40)  # fmt: skip
+        host.process(
+            6100,
+            "python3 service.py",
+            on={0: 20 * GIB + minute * GIB // 2},
+            libraries=TORCH,
+            running_minutes=300,
+            cpu=40,
+            sm_percent=40,
+        )
         host.gpu(0).computes(40, watts=300)
         host.for_minutes(1)
 

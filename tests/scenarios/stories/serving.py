@@ -46,8 +46,17 @@ def vllm_loads_its_model(host: Host) -> None:
     command = "/opt/venv/bin/vllm serve meta-llama/Llama-3.1-70B --port 18999"
     host.process(4100, command, name="vllm", running_minutes=0.2, cpu=80)
     for step in range(15):
-        host.process(4121, ["VLLM::EngineCore"], name="VLLM::EngineCor", parent=4100, on={0: (2 + 3 * step) * GIB},
-                     running_minutes=0.2, cpu=95, reads=2.5e9, libraries="libtorch libcudart")  # fmt: skip
+        host.process(
+            4121,
+            ["VLLM::EngineCore"],
+            name="VLLM::EngineCor",
+            parent=4100,
+            on={0: (2 + 3 * step) * GIB},
+            running_minutes=0.2,
+            cpu=95,
+            reads=2.5e9,
+            libraries="libtorch libcudart",
+        )
         host.for_seconds(10)
 
 

@@ -6,7 +6,8 @@ from gpudiag.window import W2, GpuWindow
 LOW_STATES = frozenset(f"P{n}" for n in range(5, 16))
 
 
-@rule(severity="ok", rank=HINT, confidence="proven", given=("idle", "linked"))
+# A hint: that the link is well says nothing of the GPU, and must not make its verdict.
+@rule(severity="ok", rank=HINT, confidence="proven", given=("linked",))
 def pcie_low_gen_idle(gpu: GpuWindow, *, max_utilization_percent: float = 1.0) -> Fires | None:
     """The PCIe link idles at a lower generation while the GPU has nothing to do."""
     now, most = gpu.now("pcie_link_generation"), gpu.now("pcie_link_generation_max")

@@ -337,6 +337,7 @@ class EngineReading(Struct):
     metrics_ok: bool | None = None  # its metrics were read just now
     ever_answered: bool | None = None  # since its process started
     parent_alive: bool | None = None  # the workers' line of parents leads to a running server
+    workers_by: str | None = None  # ray: its actors outlive the server, so no parent tells
     sleeping: bool | None = None
     replicas: int | None = None  # data-parallel ranks put together here
 

@@ -26,7 +26,7 @@ POOLING_ENGINES = frozenset({"vllm", "sglang", "tensorrt-llm", "tgi", "lmdeploy"
 _TABLE: tuple[tuple[str, Workload], ...] = (
     # workers before servers: a worker's command line may name the server's module
     (
-        r"VLLM::(EngineCore|Worker)|vllm.*multiproc_worker|EngineCore_?(DP)?\d*",
+        r"VLLM::(EngineCor|Worker)|vllm.*multiproc_worker|EngineCore_?(DP)?\d*",
         Workload("engine", "vllm", "worker"),
     ),
     (r"sglang::(scheduler|detokenizer|data_parallel)", Workload("engine", "sglang", "worker")),

@@ -185,6 +185,7 @@ class Servers:
         reading.gpus = sorted(gpus) or None
         if workers or server.pid is not None:
             reading.parent_alive = server.pid is not None and os.path.exists(f"{self._proc}/{server.pid}")
+        reading.workers_by = "ray" if server.by_ray else None
         if server.by_ray or (server.declared and not workers):
             reading.parent_alive = None
 

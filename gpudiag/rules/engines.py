@@ -46,9 +46,13 @@ def serves(process: ProcessWindow) -> bool:
 
 
 def alive(engine: EngineWindow) -> bool:
-    """The server runs above its workers and answers: a listening socket alone proves nothing."""
+    """The server runs above its workers and answers: a listening socket alone proves nothing.
+
+    The parent of ray's workers is ray, which outlives the server: there only the answer decides.
+    """
     reading = engine.reading
-    return bool(reading.health_ok or reading.metrics_ok) and reading.parent_alive is True
+    parent = reading.parent_alive is True or (reading.parent_alive is None and reading.workers_by == "ray")
+    return parent and bool(reading.health_ok or reading.metrics_ok)
 
 
 def asked(engine: EngineWindow, span: float = W5, max_kv_used_ratio: float = 0.05) -> bool:

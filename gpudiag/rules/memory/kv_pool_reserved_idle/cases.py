@@ -63,7 +63,27 @@ def _unified_memory(load: float | None = 0.0) -> Window:
     return pasted_with([engine], utilization_percent=load, memory_used_bytes=None, memory_total_bytes=None)
 
 
+def _under_ray() -> Window:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", parent_alive=None, workers_by="ray")
+    return s.passes(minutes=6).window
+
+
+def _no_parent_told() -> Window:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", parent_alive=None)
+    return s.passes(minutes=6).window
+
+
 CASES = [
+    Case("ray's workers: the answering port decides", _under_ray, "fires", severity="ok"),
+    Case(
+        "no parent is told of: it may be an orphan",
+        _no_parent_told,
+        "fires",
+        severity="info",
+        variant="looks-like",
+    ),
     Case(
         "unified memory: the GPU has no total of its own",
         _unified_memory,

@@ -40,6 +40,8 @@ _RANKS = (
     "LOCAL_RANK",
     "WORLD_SIZE",
     "NODE_RANK",
+    "MASTER_ADDR",  # with the port the same for all ranks of a job, on every node
+    "MASTER_PORT",
     "SLURM_PROCID",
     "SLURM_JOB_ID",
     "OMPI_COMM_WORLD_RANK",

@@ -148,12 +148,10 @@ def same_xid_once(host: Host) -> None:
 )
 def a_hundred_thousand_lines(host: Host) -> None:
     host.for_minutes(3)
-    line = b"".join(
-        f"4,{number},{round((host.files.up_seconds + 181) * 1e6)},-;usb 1-1: reset high-speed device\n".encode()
-        for number in range(100_000)
-    )
+    stamp = round((host.files.up_seconds + 181) * 1e6)
+    lines = (f"4,{number},{stamp},-;usb 1-1: reset high-speed device\n" for number in range(100_000))
     with host.files.kmsg.open("ab") as log:
-        log.write(line)
+        log.write("".join(lines).encode())
     host.for_minutes(5)
 
 

@@ -1,0 +1,450 @@
+"""Between two states: what starts, ends, warms up, hands over. Each must pass without a false alarm."""
+
+from __future__ import annotations
+
+from tests.doubles.nvml import GIB
+from tests.scenarios.host import Host
+from tests.scenarios.scenario import scenario
+
+TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
+
+
+def trains(host: Host, gpus: int = 1) -> None:
+    for gpu in range(gpus):
+        host.process(
+            5400 + gpu,
+            "torchrun train.py",
+            on={gpu: 60 * GIB},
+            libraries=TORCH,
+            cpu=90,
+            sm_percent=95,
+            ranks={
+                "RANK": str(gpu),
+                "WORLD_SIZE": str(gpus),
+                "MASTER_ADDR": "node-1",
+                "MASTER_PORT": "29500",
+            },
+        )
+        host.gpu(gpu).computes(97, watts=610, memory_percent=55)
+
+
+@scenario(
+    "kv-pool-reserved-idle",
+    "ok",
+    "vLLM served until seven minutes ago and waits since.",
+    never=("low-util-under-load", "serving-wedged", "memory-held-idle"),
+)
+def traffic_ends(host: Host) -> None:
+    engine = host.serves_vllm(running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
+    host.gpu(0).in_bursts([88, 95, 97, 91], watts=520, memory_percent=55)
+    host.for_minutes(6)
+    engine.asks(running=0, kv_used=0.0, tokens=0, prompt=0, finished=0)
+    host.gpu(0).rests()
+    host.for_minutes(7)
+
+
+@scenario(
+    "healthy-busy",
+    "ok",
+    "vLLM stopped serving two minutes ago: its last five minutes still hold work.",
+    never=("low-util-under-load", "serving-wedged", "memory-held-idle"),
+)
+def traffic_ended_two_minutes_ago(host: Host) -> None:
+    engine = host.serves_vllm(running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
+    host.gpu(0).in_bursts([88, 95, 97, 91], watts=520, memory_percent=55)
+    host.for_minutes(6)
+    engine.asks(running=0, kv_used=0.0, tokens=0, prompt=0, finished=0)
+    host.gpu(0).rests()
+    host.for_minutes(2)
+
+
+@scenario(
+    "healthy-busy",
+    "ok",
+    "A request every twenty seconds: hardly any load, and nothing is slow.",
+    never=("low-util-under-load", "cpu-bound-single-core", "small-batch", "kv-pool-reserved-idle"),
+)
+def a_request_now_and_then(host: Host) -> None:
+    engine = host.serves_vllm()
+    for _ in range(21):
+        engine.asks(running=1, tokens=60, prompt=100, finished=0.1, kv_used=0.01)
+        host.gpu(0).computes(70, watts=350)
+        host.for_seconds(5)
+        engine.asks(running=0, tokens=0, prompt=0, finished=0, kv_used=0.0)
+        host.gpu(0).rests()
+        host.for_seconds(15)
+
+
+@scenario(
+    "healthy-busy",
+    "ok",
+    "Half load: twelve requests run, none waits, the GPU is at 55 %.",
+    never=("low-util-under-load", "small-batch"),
+)
+def half_load(host: Host) -> None:
+    host.serves_vllm(running=12, kv_used=0.2, tokens=700, prompt=2000, finished=2)
+    host.gpu(0).in_bursts([50, 60, 55, 58], watts=380, memory_percent=35)
+    host.for_minutes(7)
+
+
+@scenario(
+    "kv-pool-reserved-idle",
+    "ok",
+    "vLLM was given half of the card.",
+    never=("memory-held-idle", "weights-loaded-idle"),
+)
+def pool_of_half_a_card(host: Host) -> None:
+    host.serves_vllm(holds=39 * GIB, utilization=0.5)
+    host.for_minutes(6)
+
+
+@scenario(
+    "kv-pool-reserved-idle",
+    "ok",
+    "Four GPUs, one tensor-parallel vLLM, nobody asks.",
+    never=("memory-held-idle", "orphaned-engine", "two-engines-one-gpu", "allocated-gpus-unused"),
+    host={"gpus": 4},
+)
+def idle_on_four_gpus(host: Host) -> None:
+    host.serves_vllm((0, 1, 2, 3))
+    host.for_minutes(6)
+
+
+@scenario(
+    "model-loading",
+    "ok",
+    "A training compiles for three minutes before its first step.",
+    never=("low-util-under-load", "cpu-bound-single-core", "memory-held-idle"),
+)
+def training_starts(host: Host) -> None:
+    for step in range(18):
+        host.process(
+            5400,
+            "torchrun train.py",
+            on={0: (1 + step) * GIB},
+            libraries=TORCH,
+            cpu=400,
+            running_minutes=0.1,
+            threads={"compile": 99.0},
+        )
+        host.for_seconds(10)
+
+
+@scenario(
+    "kv-pool-reserved-idle",
+    "ok",
+    "A server is restarted: the old one ends, the new one loads, reserves and waits.",
+    never=("orphaned-engine", "leaked-memory-no-process", "two-engines-one-gpu"),
+)
+def server_restarts(host: Host) -> None:
+    engine = host.serves_vllm()
+    host.for_minutes(6)
+    engine.closes()
+    host.ends(4121)
+    host.ends(4100)
+    host.for_seconds(20)
+    host.process(
+        4500,
+        "/opt/venv/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct --port 18998",
+        name="vllm",
+        running_minutes=0,
+        cpu=90,
+    )
+    for step in range(9):
+        host.process(
+            4521,
+            ["VLLM::EngineCore"],
+            name="VLLM::EngineCore",
+            parent=4500,
+            on={0: (2 + 2 * step) * GIB},
+            running_minutes=0,
+            cpu=95,
+            reads=2e9,
+            libraries=TORCH,
+        )
+        host.for_seconds(10)
+    new = host.engine("vllm")
+    host.process(
+        4500,
+        f"/opt/venv/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct --port {new.port}",
+        name="vllm",
+        port=new.port,
+    )
+    host.process(
+        4521, ["VLLM::EngineCore"], name="VLLM::EngineCore", parent=4500, on={0: 74 * GIB}, libraries=TORCH
+    )
+    host.for_minutes(7)
+
+
+@scenario(
+    "healthy-busy",
+    "ok",
+    "The agent is restarted in the middle of work.",
+    never=("agent-stale", "gpu-count-changed", "hidden-memory"),
+    host={"gpus": 2},
+)
+def agent_restarts(host: Host) -> None:
+    trains(host, 2)
+    host.for_minutes(6)
+    host.goes_silent()
+    host.for_minutes(6)
+
+
+@scenario(
+    "healthy-busy",
+    "ok",
+    "Load begins: the link wakes from generation 1 within some seconds.",
+    never=("pcie-gen-degraded-under-load",),
+)
+def link_wakes_up(host: Host) -> None:
+    host.gpu(0).says(pcie_gen=1)
+    host.for_minutes(4)
+    trains(host)
+    host.gpu(0).says(pcie_gen=1)
+    host.for_seconds(15)
+    host.gpu(0).says(pcie_gen=5)
+    host.for_minutes(6)
+
+
+@scenario(
+    "healthy-busy",
+    "ok",
+    "An evaluation step every few minutes lets the GPU rest for twenty seconds.",
+    never=("dataloader-starved", "low-util-under-load", "stuck-job"),
+    host={"gpus": 2},
+)
+def training_evaluates(host: Host) -> None:
+    for _ in range(4):
+        trains(host, 2)
+        host.for_seconds(160)
+        for gpu in host.all_gpus():
+            gpu.rests(watts=130)
+        host.for_seconds(20)
+    trains(host, 2)
+    host.for_seconds(60)
+
+
+@scenario(
+    "gpu-free",
+    "ok",
+    "A monitor asks the idle GPU every few seconds: one percent now and then.",
+    never=("healthy-busy", "low-util-under-load"),
+)
+def monitor_makes_a_flicker(host: Host) -> None:
+    host.gpu(0).in_bursts([0, 0, 1, 0, 0], watts=75)
+    host.gpu(0).says(clocks_event_reasons=1)
+    host.for_minutes(7)
+
+
+@scenario(
+    "gpu-free",
+    "ok",
+    "The driver's counters of memory errors are not zero when the agent comes; they do not move.",
+    never=("ecc-uncorrectable-new", "ecc-corrected-rate"),
+)
+def corrected_errors_of_before(host: Host) -> None:
+    host.gpu(0).double.counts_ecc(corrected=40)
+    host.for_minutes(8)
+
+
+@scenario(
+    "stuck-job",
+    "critical",
+    "One of four GPUs is quiet, the others spin for its sake.",
+    also=("low-util-under-load", "rank-imbalance", "hang-suspect-rank"),
+    host={"gpus": 4},
+)
+def three_ranks_wait_for_the_fourth(host: Host) -> None:
+    trains(host, 4)
+    host.for_minutes(6)
+    for gpu in range(3):
+        host.gpu(gpu).computes(100, watts=130, memory_percent=0).units_work(sm=3)
+    host.gpu(3).rests()
+    host.for_minutes(18)
+
+
+@scenario(
+    "rank-imbalance",
+    "warning",
+    "One of four ranks runs at two thirds of the others' clock and power.",
+    also=("straggler-node", "clocks-stuck-low"),
+    host={"gpus": 4},
+)
+def one_rank_lags(host: Host) -> None:
+    trains(host, 4)
+    host.gpu(2).computes(60, watts=380, memory_percent=35).clocks(1200)
+    host.for_minutes(18)
+
+
+@scenario(
+    "thermal-hw-slowdown",
+    "critical",
+    "All four GPUs are at their limit: the room, not the card.",
+    also=("thermal-sw-slowdown",),
+    host={"gpus": 4},
+)
+def the_room_is_hot(host: Host) -> None:
+    trains(host, 4)
+    for gpu in host.all_gpus():
+        gpu.computes(97, watts=400, memory_percent=55).clocks(900)
+        gpu.says(clocks_event_reasons=0x48, temperature_c=89, margin_c=-1).counts(270, 7e8)
+    host.for_minutes(6)
+
+
+@scenario(
+    "row-remap-pending",
+    "warning",
+    "Seven GPUs work, one waits for a reset to replace a row: the worst is the headline.",
+    host={"gpus": 8},
+)
+def one_of_eight_is_ill(host: Host) -> None:
+    trains(host, 8)
+    host.gpu(6).remaps(uncorrectable=1, pending=True)
+    host.for_minutes(6)
+
+
+@scenario(
+    "gpu-free",
+    "ok",
+    "Persistence mode is off and the compute mode exclusive: hints, no headline.",
+    finds=("persistence-off",),
+)
+def settings_are_hints(host: Host) -> None:
+    host.gpu(0).says(persistence=0)
+    host.for_minutes(32)
+
+
+@scenario(
+    "memory-held-idle",
+    "info",
+    "The list of processes is denied: memory is held, and by whom cannot be told.",
+    never=("hidden-memory", "leaked-memory-no-process", "gpu-free"),
+    unjudged=("hidden-memory",),
+)
+def process_list_is_denied(host: Host) -> None:
+    host.hides(0, 30 * GIB)
+    host.gpu(0).double.denies_process_list()
+    host.for_minutes(20)
+
+
+@scenario(
+    "healthy-busy",
+    "info",
+    "A job that nobody knows works at a third of the time.",
+    never=("low-util-under-load", "dataloader-starved"),
+)
+def unknown_job_works_a_little(host: Host) -> None:
+    host.process(6600, "./solver", on={0: 6 * GIB}, libraries="libcudart.so", cpu=60, sm_percent=35)
+    host.gpu(0).in_bursts([30, 40, 35], watts=300)
+    host.for_minutes(7)
+
+
+@scenario(
+    "xid-application",
+    "warning",
+    "Xid 13 again and again, from many programs on one GPU.",
+    finds=("xid-application",),
+    also=("xid-repeat",),
+)
+def many_programs_fault_on_one_gpu(host: Host) -> None:
+    for number in range(12):
+        host.kernel_log(
+            f"NVRM: Xid (PCI:0000:18:00): 13, pid={7000 + number}, name=job{number}, Graphics SM Warp Exception"
+        )
+        host.for_minutes(1)
+
+
+@scenario(
+    "ecc-uncorrectable-new",
+    "warning",
+    "Xid 94 and 63: contained, a row will be replaced at the next reset.",
+    also=("row-remap-pending", "gpu-needs-reset"),
+    never=("xid-application",),
+)
+def contained_error(host: Host) -> None:
+    trains(host)
+    host.for_minutes(3)
+    host.kernel_log(
+        "NVRM: Xid (PCI:0000:18:00): 63, pid='<unknown>', name=<unknown>, Row Remapper: New row (0x1) marked",
+        "NVRM: Xid (PCI:0000:18:00): 94, pid=5400, name=python3, Contained: CE User Channel (0x9). RST: No",
+        "NVRM: Xid (PCI:0000:18:00): 45, pid=5400, name=python3, Ch 00000008",
+    )
+    host.gpu(0).remaps(uncorrectable=1, pending=True).double.counts_ecc(uncorrected=1)
+    host.ends(5400)
+    host.gpu(0).rests()
+    host.for_minutes(4)
+
+
+@scenario(
+    "sxid-nvswitch",
+    "critical",
+    "A fatal SXid of an NVSwitch.",
+    also=("xid-nvlink",),
+    never=("xid-unknown",),
+    host={"gpus": 2},
+)
+def switch_fails(host: Host) -> None:
+    host.for_minutes(3)
+    host.kernel_log(
+        "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 32 egress non-posted PRIV error"
+    )
+    host.for_minutes(3)
+
+
+@scenario(
+    "gpu-lost-bus",
+    "critical",
+    "The log says that a GPU has fallen off the bus, without a number.",
+    also=("gpu-count-changed", "xid-hardware"),
+    host={"gpus": 2},
+)
+def fell_off_without_a_number(host: Host) -> None:
+    host.for_minutes(3)
+    host.kernel_log("NVRM: GPU 0000:20:00.0: GPU has fallen off the bus.")
+    host.gpu(1).double.is_lost()
+    host.for_minutes(3)
+
+
+@scenario(
+    "gpu-init-failed",
+    "critical",
+    "One card on the bus never starts.",
+    also=("gpu-count-changed",),
+    host={"gpus": 2},
+)
+def card_does_not_start(host: Host) -> None:
+    host.files.gpu_on_bus("00000000:38:00.0")
+    host.kernel_log(
+        "NVRM: GPU 0000:38:00.0: RmInitAdapter failed! (0x62:0xffff:2477)",
+        "NVRM: GPU 0000:38:00.0: rm_init_adapter failed, device minor number 2",
+    )
+    host.for_minutes(4)
+
+
+@scenario(
+    "healthy-busy",
+    "info",
+    "A video is encoded: the compute units rest, the encoder works.",
+    never=("memory-held-idle", "gpu-free", "low-util-under-load"),
+    host={"model": "L40S"},
+)
+def encoder_works(host: Host) -> None:
+    host.process(
+        6700, "ffmpeg -i in.mp4 -c:v h264_nvenc out.mp4", on={0: GIB // 2}, libraries="libcuda.so", cpu=60
+    )
+    host.gpu(0).computes(6, watts=90, memory_percent=3).says(encoder_percent=70, encoder_sessions=1)
+    host.for_minutes(6)
+
+
+@scenario(
+    "xid-hardware",
+    "critical",
+    "The kernel log is hidden; the driver tells the Xid itself.",
+    also=("gsp-timeout",),
+    finds=("agent-blind",),
+)
+def xid_from_the_driver(host: Host) -> None:
+    host.files.kmsg.unlink()
+    host.for_minutes(3)
+    host.nvml.reports_xid(0, 62)
+    host.for_minutes(3)

@@ -67,6 +67,8 @@ def answered(ask: Callable[..., Any], *what: Any, **options: Any) -> Json:
         # The client raises this while it handles the socket's own error, which tells silence from absence.
         raise (ApiSlow if isinstance(error.__context__, TimeoutError) else ApiAway)(str(error)) from error
     except client.Broken as error:
+        if error.problem:  # it is our API, and it failed: its own sentence says more than ours
+            raise ApiRefused(error.status, str(error)) from error
         raise ApiNonsense(str(error)) from error
     except client.ApiError as error:
         near = error.problem.get("nearest")

@@ -24,6 +24,8 @@ EMOJI = {
     "warning": ":warning:",
     "critical": ":red_circle:",
     "unknown": ":grey_question:",
+    "resolved": ":white_check_mark:",
+    "gone": ":white_check_mark:",
 }
 BAR_GLYPHS = {"weights": "█", "kv_pool": "▓", "overhead": "▒", "other": "▚", "free": "░"}
 BAR_WIDTH = 28  # a preformatted line wraps on a phone beyond about 30 characters
@@ -260,9 +262,11 @@ def legend(bar: Bar, lang: str) -> list[str]:
         if part.filled is not None:
             lines.append(f"  {say(lang, 'p.filled', percent=percent(part.filled * 100))}")
     if bar.total_bytes:
-        lines.append(f"= {size(bar.total_bytes)}")
+        sign, label = ("|", say(lang, "p.edge")) if bar.over_bytes else ("=", say(lang, "p.card"))
+        pad = " " * max(0, width - columns(label))
+        lines.append(f"{sign} {label}{pad} {size(bar.total_bytes):>10}")
     if bar.over_bytes:
-        lines.append(f"| {say(lang, 'over', size=size(bar.over_bytes))}")
+        lines.append(f"! {say(lang, 'over', size=size(bar.over_bytes))}")
     return lines
 
 

@@ -13,6 +13,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "warning": ("Needs a look", "확인 필요"),
     "critical": ("Act now", "즉시 조치"),
     "unknown": ("Not enough data", "자료 부족"),
+    "resolved": ("Resolved", "해결됨"),
+    "gone": ("Gone", "사라짐"),
     "cell.ok": ("ok", "정상"),
     "cell.info": ("note", "참고"),
     "cell.warning": ("LOOK", "확인"),
@@ -196,6 +198,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "p.free": ("free", "여유"),
     "p.of": ("{size} of {total}", "{total} 중 {size}"),
     "p.filled": ("{percent} filled", "{percent} 사용 중"),
+    "p.card": ("card", "카드"),
+    "p.edge": ("edge of the card", "카드 끝"),
     "over": ("OVER BY {size}", "{size} 초과"),
     "kv.compared": ("{node}: {pool} of KV pool measured", "{node}: 측정된 KV 풀 {pool}"),
     # watching

@@ -33,7 +33,7 @@ def of_one(card: Card, member: Member, asking: Asking, now: float, blind_since: 
     return Answer(
         headline=headline,
         lang=asking.lang,
-        state=("unknown" if silent else member.severity) if is_open else "ok",
+        state=("unknown" if silent else member.severity) if is_open else state,
         facts=facts(member, asking, now, silent),
         paragraphs=(asking.say("a.explains", rules=", ".join(map(code, member.explains))),)
         if member.explains
@@ -123,7 +123,7 @@ def of_many(card: Card, asking: Asking, now: float, blind_since: float | None) -
     return Answer(
         headline=headline,
         lang=asking.lang,
-        state=worst if still else "ok",
+        state=worst if still else "resolved",
         facts=(asking.say("since", time=asking.time(instant(min(m.since for m in card.members)))),),
         paragraphs=tuple(f"• {text}" for text in lines[:MOST_LINES]),
         notes=more,

@@ -121,7 +121,7 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
         also=also_seen(findings, gpus, verdict),
         bar=memory_bar(gpus[0], asking) if target.gpu is not None and gpus and not stale else None,
         notes=notes_of(found, gpus, asking),
-        actions=actions_of(main, str(Target(node, target.gpu)), asking, at, severity) if live else (),
+        actions=actions_of(main, str(Target(node, target.gpu)), asking, at) if live else (),
     )
 
 
@@ -260,19 +260,17 @@ def notes_of(found: Json, gpus: list[Json], asking: Asking) -> tuple[str, ...]:
     return tuple(notes[:4])
 
 
-def actions_of(
-    main: Json | None, subject: str, asking: Asking, at: str | None, severity: str
-) -> tuple[Action, ...]:
-    """Runbook, Refresh, Post to channel, and Mute where something is open."""
+def actions_of(main: Json | None, subject: str, asking: Asking, at: str | None) -> tuple[Action, ...]:
+    """Runbook, Refresh, Post to channel, Mute, Timeline."""
     moment_words = f" at {at}" if at else ""
     actions = []
     if main and (url := asking.link(str(main.get("runbook_url") or ""))):
         actions.append(Action(asking.say("b.runbook"), "link", url=url))
     actions.append(Action(asking.say("b.refresh"), "ask", f"why {subject}{moment_words}"))
     actions.append(Action(asking.say("b.share"), "share", f"why {subject}{moment_words}"))
-    actions.append(Action(asking.say("b.chart"), "chart", f"chart {subject}"))
-    if main and main.get("rule") and severity in ("warning", "critical", "info"):
+    if main and main.get("rule"):
         actions.append(mute_action(subject, str(main["rule"]), asking))
+    actions.append(Action(asking.say("b.chart"), "chart", f"chart {subject}"))
     return tuple(actions)
 
 

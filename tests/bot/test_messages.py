@@ -205,7 +205,7 @@ def test_a_bar_that_does_not_fit_shows_how_much():
     said = message(answers()["kv-over"])
     text = next(t for t in mrkdwn(said["blocks"]) if t.startswith("```"))
 
-    assert "| OVER BY 694.0 GiB" in text
+    assert "! OVER BY 694.0 GiB" in text
     assert "|" in text.splitlines()[1]
 
 

@@ -1,0 +1,134 @@
+"""From a node's report to a person's thread: the real API, the real bot, and Slack's stand-in around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.watching import SETTLE_SECONDS
+from tests.api.conftest import Api, ReportingNode
+from tests.bot.conftest import Running
+from tests.doubles.slack import judge
+from tests.doubles.slack.people import ByHttp, Person
+from tests.doubles.slack.server import Message, SlackDouble
+
+POOL = "node-3: memory full, util 0%: reserved KV pool, normal"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Api]:
+    running = Api(f"sqlite:///{tmp_path}/store.sqlite3").start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def node(server: Api) -> ReportingNode:
+    return ReportingNode("node-3", server).serves_idle_vllm().passes(minutes=6)
+
+
+@pytest.fixture
+def journey(
+    server: Api, node: ReportingNode, settings, slack: SlackDouble
+) -> Iterator[tuple[Person, Running]]:
+    with Running(replace(settings, api_url=server.url)) as running:
+        yield Person(slack, ByHttp(running.url)), running
+
+
+def title(message: Message) -> str:
+    return message.blocks[0]["text"]["text"]
+
+
+def test_every_question_is_answered_from_the_real_api(journey, slack: SlackDouble):
+    person, _ = journey
+    answers = {
+        question: title(person.asks(question))
+        for question in (
+            "status", "why node-3", "node-3:0", "why nod-3", "why pid 4121", "mute list", "help", "doctor",
+            "kv llama-3-8b 8192 x32 on node-3", "top node-3", "top", "idle 1", "runbook kv-pool-reserved-idle",
+            "kv llama-3-8b 8192 x32 on H100", "why node-3 at 1m ago",
+        )
+    }  # fmt: skip
+
+    assert answers["why node-3"] == POOL
+    assert answers["why pid 4121"] == POOL.replace("node-3", "node-3:0", 1)
+    assert answers["status"] == "1 nodes, 1 GPUs: nothing needs action"
+    assert answers["why nod-3"] == "There is no node nod-3"
+    assert "32.0 GiB of KV cache, fits on H100" in answers["kv llama-3-8b 8192 x32 on H100"]
+    assert answers["doctor"] == "Everything needed is there"
+    assert slack.refusals == []
+    assert not [text for text in answers.values() if "cannot read" in text or "went wrong" in text]
+    assert [judge.faults(m.blocks) for m in slack.messages] == [[]] * len(slack.messages)
+
+
+def test_a_lost_gpu_is_told_acknowledged_and_kept(
+    journey, node: ReportingNode, server: Api, slack: SlackDouble
+):
+    person, bot = journey
+    person.types("watch all")
+    slack.wait(lambda: bot.program.state.note("cursor"))
+    node.loses_its_gpu().passes(seconds=30)
+    alert = slack.wait(
+        lambda: next((m for m in slack.posts() if "Firing" in m.text), None), SETTLE_SECONDS + 10
+    )
+    person.presses(alert, "Acknowledge")
+    slack.wait(lambda: "acknowledged by <@U0001>" in alert.words, 20)
+    finding = next(i["finding"] for i in server.client.findings()["items"] if i["what"] == "acknowledged")
+    deeds = server.client.finding(finding["id"])["decisions"]
+
+    assert "fell off the" in alert.text
+    assert [(deed["what"], deed["who"]) for deed in deeds] == [("ack", "slack:T0001:U0001")]
+
+
+def test_a_silent_node_is_shown_as_no_data(journey, node: ReportingNode, server: Api, slack: SlackDouble):
+    person, bot = journey
+    person.types("watch all")
+    slack.wait(lambda: bot.program.state.note("cursor"))
+    node.loses_its_gpu().passes(seconds=30)
+    alert = slack.wait(
+        lambda: next((m for m in slack.posts() if "Firing" in m.text), None), SETTLE_SECONDS + 10
+    )
+    server.time_passes(900)
+    slack.wait(lambda: alert.text.startswith("No data"), 30)
+
+    assert "not resolved, not known" in alert.words
+
+
+def test_a_mute_in_slack_is_kept_by_the_api_with_who_and_why(journey, server: Api):
+    person, _ = journey
+    person.types("watch all")
+    person.types("mute node-3 2h changing the fan")
+    kept = server.client.mutes()["items"]
+
+    assert [(m["node"], m["by"], m["why"]) for m in kept] == [
+        ("node-3", "slack:T0001:U0001", "changing the fan")
+    ]
+
+
+def test_the_real_history_becomes_a_picture(journey, slack: SlackDouble):
+    person, _ = journey
+    person.mentions("chart node-3", thread_ts="1700000000.000001")
+    picture = slack.wait(lambda: slack.files)[0]
+
+    assert picture["data"][:8] == b"\x89PNG\r\n\x1a\n"
+    assert len(picture["data"]) > 5000
+
+
+def test_pasted_output_is_diagnosed(journey, slack: SlackDouble):
+    person, _ = journey
+    columns = "index, name, memory.used [MiB], memory.total [MiB], utilization.gpu [%]"
+    person.uses_shortcut(f"```{columns}\n0, NVIDIA H100, 76000 MiB, 81559 MiB, 0 %```")
+    answer = slack.wait(lambda: slack.messages)[0]
+
+    assert answer.blocks and "cannot" not in answer.text
+
+
+def test_the_api_restarting_is_survived(journey, server: Api, slack: SlackDouble):
+    person, _ = journey
+    server.stop()
+    away = title(person.asks("why node-3"))
+
+    assert away.startswith("The gpudiag API cannot be reached")

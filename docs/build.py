@@ -130,8 +130,30 @@ def pages() -> dict[Path, str]:
     return made
 
 
+BEGIN, END = "<!-- options: begin -->", "<!-- options: end -->"
+
+
+def settings_page() -> str:
+    """docs/settings.md with its table of options written anew."""
+    from gpudiag.settings import OPTIONS
+
+    rows = ["| table in the file | key | option | variable | what |", "|---|---|---|---|---|"]
+    for option in OPTIONS:
+        for section in option.sections:
+            rows.append(
+                f"| `[{section}]` | `{option.name}` | `{option.flag}` | `{option.variable_in(section)}` | {option.help} |"
+            )
+    before, _, rest = SETTINGS.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    return before + "\n".join([BEGIN, "", *rows, "", END]) + after
+
+
+SETTINGS = Path(__file__).parent / "settings.md"
+
+
 def main(arguments: list[str]) -> int:
     made = pages()
+    made[SETTINGS] = settings_page()
     if "--check" in arguments:
         stale = [
             path.name
@@ -140,7 +162,7 @@ def main(arguments: list[str]) -> int:
         ]
         stale += [path.name for path in HERE.glob("*.md") if path not in made]
         if stale:
-            print(f"docs/rules is not current: {', '.join(stale)}; run `make docs`", file=sys.stderr)
+            print(f"docs are not current: {', '.join(stale)}; run `make docs`", file=sys.stderr)
         return int(bool(stale))
     HERE.mkdir(exist_ok=True)
     for path in HERE.glob("*.md"):

@@ -4,10 +4,12 @@ from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, measured, rule
 from gpudiag.rules.engines import asked
 from gpudiag.rules.sight import confidence, seen_seconds
-from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured
+from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured
 
 PLENTY_WATTS = 300.0
 """No GPU draws this much without real work; used where the limit is not shown."""
+USUAL_REST = 0.10
+"""Power at rest as a share of the limit, where this GPU was never seen at rest."""
 
 
 @rule(severity="ok", rank=STATE, given=("working",), explains=("memory-held-idle",))
@@ -16,7 +18,8 @@ def healthy_busy(
     *,
     min_busy_percent: float = 70.0,
     min_some_percent: float = 5.0,
-    min_power_share: float = 0.40,
+    max_light_percent: float = 90.0,
+    min_power_share: float = 0.35,
     min_memory_percent: float = 10.0,
     min_active_ratio: float = 0.10,
 ) -> Fires | None:
@@ -39,8 +42,10 @@ def healthy_busy(
     if busy < min_some_percent:
         return None
     proof = _work(gpu, min_power_share, min_memory_percent, min_active_ratio)
-    if busy >= min_busy_percent:
-        return Fires((*seen, *proof), confidence="possible", variant="progress-unseen") if proof else None
+    if busy >= min_busy_percent and proof:
+        return Fires((*seen, *proof), confidence="possible", variant="progress-unseen")
+    if busy >= max_light_percent:
+        return None  # kernels that wait in a loop look like this: stuck-job, busy-but-inefficient
     return Fires((*seen, *proof), severity="info", confidence="possible", variant="some-work")
 
 
@@ -73,6 +78,15 @@ def _waits(gpu: GpuWindow) -> bool:
     return any(e.share("waits", W5) >= 0.5 for e in gpu.engines if e.reading.requests_waiting is not None)
 
 
+def _working_watts(gpu: GpuWindow, limit: float, share: float) -> float:
+    """Power that kernels which only wait do not reach: rest, and a third of the way to the limit."""
+    try:
+        rest = gpu.over("idle_power_watts", W7D).mean
+    except NotMeasured:
+        rest = USUAL_REST * limit
+    return rest + share * (limit - rest)
+
+
 def _work(
     gpu: GpuWindow, min_power_share: float, min_memory_percent: float, min_active_ratio: float
 ) -> tuple[Evidence, ...]:
@@ -80,7 +94,7 @@ def _work(
     reading, missing = gpu.reading, []
     try:
         power, limit = gpu.over("power_watts", W5).mean, reading.power_limit_watts
-        if power >= (PLENTY_WATTS if limit is None else min_power_share * limit):
+        if power >= (PLENTY_WATTS if limit is None else _working_watts(gpu, limit, min_power_share)):
             return (measured("power_watts", round(power), of=None if limit is None else round(limit)),)
         if limit is None:
             missing.append("power_limit_watts")

@@ -24,6 +24,15 @@ def _serving(utilization: float, **engine: Any) -> Window:
     return s.passes(minutes=6).window
 
 
+def _small_card() -> Window:
+    s = Situation()
+    s.gpu(0).shows(power_watts=27.0, power_limit_watts=70.0)
+    s.passes(minutes=30)
+    s.gpu(0).shows(power_watts=33.0, utilization_percent=100.0, memory_used_bytes=GIB)
+    s.runs({0: GIB}, name="python3", command="torchrun train.py")
+    return s.passes(minutes=6).window
+
+
 def _one_sample(**gpu: Any) -> Window:
     return pasted(**{"utilization_percent": 99.0, "memory_used_bytes": 60 * GIB, **gpu})
 
@@ -90,5 +99,13 @@ CASES = [
         "one pasted sample: little power, its limit not shown",
         lambda: _one_sample(power_watts=120.0, power_limit_watts=None),
         "clear",
+    ),
+    Case("a small card that spins a little above its rest", _small_card, "clear"),
+    Case(
+        "78 % at little power",
+        lambda: _training(utilization_percent=78.0, power_watts=240.0),
+        "fires",
+        severity="info",
+        variant="some-work",
     ),
 ]

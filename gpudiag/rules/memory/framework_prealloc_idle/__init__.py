@@ -3,7 +3,7 @@
 from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.memory.holders import flat, name, owner, quiet_share, working
 from gpudiag.rules.sight import seen_seconds
-from gpudiag.window import W5, GpuWindow
+from gpudiag.window import W5, W6H, GpuWindow
 
 SHARES = {"jax": (0.70, 0.82), "tensorflow": (0.85, 1.0)}
 """What each takes at start, as a share of the total: JAX 75 % by default, TensorFlow nearly all."""
@@ -15,7 +15,9 @@ SHARES = {"jax": (0.70, 0.82), "tensorflow": (0.85, 1.0)}
     given=("idle", "holding", "job"),
     explains=("memory-held-idle", "oom-risk"),
 )
-def framework_prealloc_idle(gpu: GpuWindow, *, min_quiet_share: float = 0.95) -> Fires | None:
+def framework_prealloc_idle(
+    gpu: GpuWindow, *, min_quiet_share: float = 0.95, worked_percent: float = 20.0
+) -> Fires | None:
     """JAX or TensorFlow preallocated most of the memory and nothing runs."""
     found = working(gpu)
     if not found or found[0].workload.kind != "framework":
@@ -42,6 +44,10 @@ def framework_prealloc_idle(gpu: GpuWindow, *, min_quiet_share: float = 0.95) ->
     }
     if not gpu.covers(W5):
         return Fires(evidence, severity="info", confidence="possible", words=words)
+    best = gpu.over("utilization_percent", W6H).max
+    if best >= worked_percent:  # it worked, and stopped: done, or waiting for something
+        worked = measured("best_percent", round(best), window=W6H)
+        return Fires((*evidence, worked), severity="info", variant="worked-before", words=words)
     return Fires(evidence, words=words)
 
 

@@ -24,6 +24,15 @@ def _growing() -> Window:
     return s.window
 
 
+def _worked_before() -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=60 * GIB, utilization_percent=90.0)
+    s.runs({0: 60 * GIB}, pid=5200, name="python3", command="python3 fit.py", frameworks=["jax"])
+    s.passes(minutes=20)
+    s.gpu(0).shows(utilization_percent=0.0)
+    return s.passes(minutes=8).window
+
+
 def _no_utilization() -> Window:
     s = Situation()
     s.gpu(0).shows(memory_used_bytes=60 * GIB).hides("utilization_percent")
@@ -47,4 +56,7 @@ CASES = [
     Case("JAX without preallocation grows", _growing, "clear"),
     Case("a reserved pool of an engine", lambda: vllm_idle().window, "clear"),
     Case("utilization cannot be read", _no_utilization, "unjudged"),
+    Case(
+        "it worked an hour ago and stopped", _worked_before, "fires", severity="info", variant="worked-before"
+    ),
 ]

@@ -140,8 +140,9 @@ def settings_page() -> str:
     rows = ["| table in the file | key | option | variable | what |", "|---|---|---|---|---|"]
     for option in OPTIONS:
         for section in option.sections:
+            variable = option.variable_in(section)
             rows.append(
-                f"| `[{section}]` | `{option.name}` | `{option.flag}` | `{option.variable_in(section)}` | {option.help} |"
+                f"| `[{section}]` | `{option.name}` | `{option.flag}` | `{variable}` | {option.help} |"
             )
     before, _, rest = SETTINGS.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]

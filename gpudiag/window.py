@@ -971,7 +971,16 @@ class Window:
             event.at = at
         if event.gpu is None and event.bus_id is not None:
             event.gpu = self.index_of_bus(event.bus_id)
+        if len(self.events) == EVENTS_KEPT:
+            self._make_room(event)
         self.events.append(event)
+
+    def _make_room(self, event: KernelEvent) -> None:
+        """Drop the oldest event of the same complaint: a flood of one must not push out another."""
+        for i, known in enumerate(self.events):
+            if (known.kind, known.number) == (event.kind, event.number):
+                del self.events[i]
+                return
 
     # ---- asking
 

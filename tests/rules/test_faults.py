@@ -153,3 +153,14 @@ def test_without_the_log_an_xid_of_nvml_speaks_and_the_rest_is_not_called_clear(
 
     assert "xid-hardware" in {finding.rule for finding in checkup.findings}
     assert {"gsp-timeout", "xid-nvlink", "gpu-init-failed"} <= {entry.rule for entry in checkup.unjudged}
+
+
+def test_a_flood_of_clean_up_does_not_push_out_the_fault() -> None:
+    s = Situation(gpus=2).passes(minutes=1)
+    s.logs("xid", line(62), number=62, bus_id="0000:19:00")
+    for minute in range(30):
+        for pid in range(20):
+            s.logs("xid", line(45), number=45, bus_id="0000:1a:00", pid=100 * minute + pid)
+        s.passes(minutes=1)
+
+    assert "xid-hardware" in found(s.window)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from gpudiag.examine import Ruleset, default_rules
+from gpudiag.ledger import DISAGREES
 from gpudiag.model import (
     CLOCKS_EVENT,
     SCHEMA,
@@ -107,7 +108,19 @@ class _Speaker:
 
     def notes(self) -> list[str]:
         notes = [self.words.LABEL["simulated"]] if self.simulated else []
-        return notes + [plain(note) for note in self.checkup.snapshot.notes]
+        return notes + [plain(note) for note in self.checkup.snapshot.notes] + self.disagreements()
+
+    def disagreements(self) -> list[str]:
+        """Where the memory that was calculated is not the one that is there, and what that usually means."""
+        gpus_by_share: dict[str, list[int]] = {}
+        for index, ledger in sorted(self.checkup.ledgers.items()):
+            ratio = ledger.disagreement_ratio
+            if ratio is not None and ratio > DISAGREES:
+                gpus_by_share.setdefault(units.percent(100 * ratio), []).append(index)
+        return [
+            self.words.DISAGREEMENT.format(gpus=f"GPU {units.runs(indexes)}", share=share)
+            for share, indexes in gpus_by_share.items()
+        ]
 
     # ---- verdict
 

@@ -10,12 +10,18 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from gpudiag.kv import KvError, Question, calculate
+from gpudiag.kv import Answer, KvError, Question, calculate
+from gpudiag.kv.engines import ENGINES
+from gpudiag.kv.layers import Attention, Latent
 from gpudiag.model import EngineReading, Kind, LedgerPart, MemoryLedger
 from gpudiag.window import GpuWindow, ProcessWindow
 
 ROUNDING_BYTES = 64 << 20
 """Differences below this are rounding between the driver's views, and are not named."""
+GGUF_ENGINES = ("llama.cpp", "ollama")
+"""They serve files whose quantisation the model's name does not tell: weights are not calculated by it."""
+DISAGREES = 0.05
+"""Calculated and measured memory that are further apart than this are named."""
 MOST_RUNTIME = 6 << 30
 """More than this beside weights and pool is no runtime any more: the weights were calculated wrong."""
 
@@ -62,9 +68,10 @@ def _parts(gpu: GpuWindow, ledger: MemoryLedger) -> list[LedgerPart]:
         unknown |= None in held
         known = [value for value in held if value is not None]
         share = _Share.of(reading)
-        parts += share.parts(sum(known) if known else None)
-        if ledger.disagreement_ratio is None:
-            ledger.disagreement_ratio = share.disagreement(sum(known) if known else None)
+        there = sum(known) if known else None
+        parts += share.parts(there)
+        ratios = [ledger.disagreement_ratio, share.disagreement(there)]
+        ledger.disagreement_ratio = max((ratio for ratio in ratios if ratio is not None), default=None)
     for process in gpu.processes:
         if process.reading.pid in engine_pids:
             continue
@@ -87,6 +94,8 @@ class _Share(NamedTuple):
 
     name: str
     weights: int | None
+    weights_kind: Kind
+    weights_expected: int | None
     pool: int | None
     pool_kind: Kind
     pool_expected: int | None
@@ -99,17 +108,20 @@ class _Share(NamedTuple):
         if tokens is None and reading.pool_blocks is not None and reading.block_size is not None:
             tokens = reading.pool_blocks * reading.block_size
         counted = tokens * rate if tokens is not None and rate is not None else None
-        pool = reading.pool_bytes if reading.pool_bytes is not None else counted
-        if reading.sleeping:
-            weights = pool = counted = None  # it gave them back; what it still holds is measured
+        told, pool = reading.weights_bytes, reading.pool_bytes
         used = reading.kv_used_ratio
+        if reading.sleeping:
+            weights = told = pool = counted = None  # it gave them back; what it still holds is measured
+        size = counted if pool is None else pool
         return cls(
             name=reading.name,
-            weights=weights,
-            pool=pool,
-            pool_kind="measured" if reading.pool_bytes is not None else "calculated",
-            pool_expected=counted if reading.pool_bytes is not None else None,
-            filled=round(pool * used) if pool is not None and used is not None and 0 <= used <= 1 else None,
+            weights=weights if told is None else told,
+            weights_kind="calculated" if told is None else "measured",
+            weights_expected=None if told is None else weights,
+            pool=size,
+            pool_kind="calculated" if pool is None else "measured",
+            pool_expected=None if pool is None else counted,
+            filled=round(size * used) if size is not None and used is not None and 0 <= used <= 1 else None,
         )
 
     def parts(self, held: int | None) -> list[LedgerPart]:
@@ -117,7 +129,8 @@ class _Share(NamedTuple):
         found: list[LedgerPart] = []
         rest = None if held is None else held - (self.pool or 0)
         if self.weights is not None:
-            if rest is not None and self.pool is not None and 0 < rest < self.weights:
+            told = self.weights_kind == "measured"
+            if not told and rest is not None and self.pool is not None and 0 < rest < self.weights:
                 # more was calculated than is there: what is there counts
                 found.append(
                     LedgerPart(
@@ -130,7 +143,13 @@ class _Share(NamedTuple):
                 )
             else:
                 found.append(
-                    LedgerPart(part="weights", bytes=self.weights, kind="calculated", owner=self.name)
+                    LedgerPart(
+                        part="weights",
+                        bytes=self.weights,
+                        kind=self.weights_kind,
+                        owner=self.name,
+                        expected_bytes=self.weights_expected,
+                    )
                 )
         if self.pool is not None:
             found.append(
@@ -151,38 +170,67 @@ class _Share(NamedTuple):
         return found
 
     def disagreement(self, held: int | None) -> float | None:
-        """How far the calculated is from what is there: the pool by its tokens, the weights beside it."""
-        found = []
-        if self.pool and self.pool_expected is not None:
-            found.append(abs(self.pool - self.pool_expected) / self.pool)
-        if held is not None and self.weights and self.pool is not None and held > self.pool:
-            there = held - self.pool
-            if there < self.weights:
-                found.append(self.weights / there - 1)
-            elif there - self.weights > max(MOST_RUNTIME, self.weights / 2):
-                found.append(there / self.weights - 1)
+        """How far the calculated is from what is there: pool and weights as told, and all of it as held."""
+        pairs = ((self.pool, self.pool_expected), (self.weights, self.weights_expected))
+        found = [abs(told - counted) / told for told, counted in pairs if told and counted is not None]
+        calculated = "calculated" in (self.weights and self.weights_kind, self.pool and self.pool_kind)
+        if held and calculated:
+            found.append(self._off_by(held))
         return round(max(found), 3) if found else None
+
+    def _off_by(self, held: int) -> float:
+        """The same where only what the processes hold can be compared with."""
+        weights, pool = self.weights or 0, self.pool or 0
+        there = held - pool  # beside the pool: weights and a runtime
+        if weights and there > 0:
+            if there < weights:
+                return weights / there - 1
+            excess = there - weights > max(MOST_RUNTIME, weights / 2)
+            return there / weights - 1 if excess and pool else 0.0
+        return max(0.0, (weights + pool) / held - 1)
 
 
 def _from_the_model(reading: EngineReading) -> tuple[int | None, int | None]:
-    """(weights, KV bytes a token) on each GPU: what the engine tells, else by the catalogue's model."""
+    """(weights, KV bytes a token) on each GPU, calculated from the model's name; None where not known."""
     if reading.model is None:
-        return reading.weights_bytes, None
+        return None, None
     gpus, replicas = len(reading.gpus or ()) or 1, reading.replicas or 1
     tp = reading.tensor_parallel or max(1, gpus // replicas)
-    weights, rate = _calculated(reading.model, tp, reading.kv_dtype or "auto")
-    return (reading.weights_bytes if reading.weights_bytes is not None else weights), rate
+    if gpus > tp * replicas:
+        return None, None  # split in stages or replicated, which is not told
+    return _calculated(reading.model, reading.engine, tp, reading.kv_dtype or "auto")
 
 
 @lru_cache(maxsize=256)
-def _calculated(model: str, tp: int, kv_dtype: str) -> tuple[int | None, int | None]:
+def _calculated(model: str, engine: str, tp: int, kv_dtype: str) -> tuple[int | None, int | None]:
     """Weights and bytes a token of a model of the catalogue on one GPU; nothing for other models."""
+    asked = {"model": _plain_name(model), "tp": tp, "engine": engine if engine in ENGINES else None}
     try:
-        answer = calculate(Question.from_mapping({"model": model, "tp": str(tp), "kv_dtype": kv_dtype}))
+        weights = calculate(Question.from_mapping(asked)).weights_bytes
     except KvError:
         return None, None
-    known = answer.as_json()
-    return known["weights_bytes"], known["bytes_per_token"]
+    known = None if engine in GGUF_ENGINES else weights
+    try:
+        answer = calculate(Question.from_mapping({**asked, "kv_dtype": kv_dtype}))
+    except KvError:  # a dtype that this program does not know
+        return known, None
+    return known, answer.bytes_per_token if _grows_evenly(answer) else None
+
+
+def _grows_evenly(answer: Answer) -> bool:
+    """Whether every token of every sequence takes the same. Windows and states do not grow with tokens:
+    the tokens that a server states for such a model are no capacity.
+    """
+    parts = answer.model.shape.parts()
+    return all(isinstance(part, (Attention, Latent)) and not getattr(part, "window", None) for part in parts)
+
+
+def _plain_name(model: str) -> str:
+    """The hub's name of a model that is served from the hub's cache; any other name as it is."""
+    for folder in model.split("/"):
+        if folder.startswith("models--"):
+            return folder.removeprefix("models--").replace("--", "/")
+    return model.rstrip("/")
 
 
 def owner_of(process: ProcessWindow) -> str:

@@ -132,13 +132,14 @@ class _Layout:
         label = self.words.LABEL
         lines = ["", f"{label['memory']} (GPU {gpu['index']}): {memory_bar(ledger, self.width - 24)}"]
         for part in ledger["parts"]:
-            text = f"{self.words.PARTS[part['part']]}: {units.size(part['bytes'])}"
-            if part["filled_bytes"] is not None:
-                text += f", {label['filled']} {units.size(part['filled_bytes'])}"
             kind = part["kind"]
             if diagnosis["source"] == "simulated" and kind == "measured":
                 kind = "simulated"
-            text += f" ({self.words.KIND[kind]})"
+            text = f"{self.words.PARTS[part['part']]}: {units.size(part['bytes'])} ({self.words.KIND[kind]})"
+            if part["expected_bytes"]:
+                text += f", {label['expected'].format(size=units.size(part['expected_bytes']))}"
+            if part["filled_bytes"] is not None:
+                text += f", {label['filled']} {units.size(part['filled_bytes'])}"
             if part["owner"] and part["part"] != "runtime":
                 text += f" — {part['owner']}"
             lines += wrap(text, self.width - 2, "  ", "  ")
@@ -305,14 +306,7 @@ def _words(text: str, longest: int) -> Iterator[str]:
 
 def numbers(indexes: Iterable[int | None]) -> str:
     """`0-3, 5`: runs of indexes written short."""
-    known = sorted({i for i in indexes if i is not None})
-    runs: list[list[int]] = []
-    for index in known:
-        if runs and index == runs[-1][-1] + 1:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+    return units.runs(index for index in indexes if index is not None)
 
 
 def _or_na(value: Any, show: Any) -> str:

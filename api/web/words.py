@@ -73,10 +73,6 @@ EN: dict[str, str] = {
     "over": "{size} more than the card has",
     "over_budget": "does not fit: {size} more than the share {share} of the card leaves",
     "expected": "calculated: {size}",
-    "disagreement": (
-        "Calculated and measured differ by {share}: most often another dtype than the config says, "
-        "an adapter, or other start options."
-    ),
     "notes": "Notes",
     "since": "since {time}",
     "runbook": "Runbook",
@@ -236,9 +232,6 @@ KO: dict[str, str] = {
     "over": "카드의 메모리보다 {size} 초과",
     "over_budget": "맞지 않음: 카드의 {share} 비율이 남기는 것보다 {size} 더 필요합니다",
     "expected": "계산값: {size}",
-    "disagreement": (
-        "계산값과 측정값의 차이: {share}. 대부분 설정과 다른 자료형, 어댑터, 또는 다른 시작 옵션 때문입니다."
-    ),
     "notes": "참고",
     "since": "{time}부터",
     "runbook": "런북",

@@ -30,7 +30,7 @@ SGLANG = Table(
         "requests_running": (SUM, ("sglang:num_running_reqs",)),
         "requests_waiting": (SUM, ("sglang:num_queue_reqs",)),
         "kv_used_ratio": (MAX, ("sglang:token_usage",)),
-        "pool_tokens": (SUM, ("sglang:max_total_num_tokens",)),
+        "pool_tokens": (MAX, ("sglang:max_total_num_tokens",)),
     },
     counters={
         "prompt_tokens_total": (SUM, ("sglang:prompt_tokens_total",)),

@@ -186,8 +186,14 @@ LABEL = {  # headings of every surface
     "over_capacity": "does not fit: {size} over",
     "driver_reserved": "driver reserve",
     "filled": "filled",
+    "expected": "calculated: {size}",
     "next_command": "more",
 }
+DISAGREEMENT = (
+    "{gpus}: calculated and measured memory differ by {share}. Usually the engine runs with other options "
+    "than its model's config says: another KV dtype, another tensor parallel size, a draft model, weights "
+    "that are quantised as they are loaded; or another process is counted with it."
+)
 PARTS = {
     "weights": "weights",
     "kv_pool": "KV pool",

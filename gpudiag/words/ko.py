@@ -180,8 +180,14 @@ LABEL = {
     "over_capacity": "들어가지 않습니다: {size} 초과",
     "driver_reserved": "드라이버 예약",
     "filled": "사용 중",
+    "expected": "계산값: {size}",
     "next_command": "자세히",
 }
+DISAGREEMENT = (
+    "{gpus}: 계산한 메모리와 측정한 메모리의 차이가 {share}입니다. 대개 엔진이 모델 설정과 다른 옵션으로 "
+    "실행된 경우입니다. KV 자료형이나 텐서 병렬 크기가 다르거나, 드래프트 모델이 있거나, 가중치를 적재하면서 "
+    "양자화했거나, 다른 프로세스의 메모리가 함께 집계되었을 수 있습니다."
+)
 PARTS = {
     "weights": "가중치",
     "kv_pool": "KV 풀",

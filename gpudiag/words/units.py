@@ -6,6 +6,7 @@ quiet_ratio 0.97 → "97 %"                       window 300 → "5 min"
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from gpudiag.words.foreign import plain
@@ -108,6 +109,17 @@ def duration(seconds: float, language: str = "en") -> str:
         if len(parts) == 2 or (parts and unit == "min" and len(parts) == 1 and seconds >= 600):
             break
     return " ".join(parts) or f"0{'' if language == 'ko' else ' '}{words['s']}"
+
+
+def runs(numbers: Iterable[int]) -> str:
+    """`0-3, 5`: runs of numbers written short."""
+    found: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in found)
 
 
 def moment(at: float) -> str:

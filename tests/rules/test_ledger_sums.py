@@ -10,7 +10,7 @@ from gpudiag.ledger import ledger_of
 from gpudiag.model import LedgerPart, MemoryLedger
 from gpudiag.rules.situations import GIB, Situation, vllm_processes
 
-LLAMA_3_8B = 16_060_522_496  # 8.03 billion weights of two bytes
+LLAMA_3_8B = 16_062_619_648  # 8.03 billion weights of two bytes, and the rotary table that vLLM builds
 TOKEN = 128 << 10  # 2 x 32 layers x 8 heads x 128 x 2 bytes
 
 

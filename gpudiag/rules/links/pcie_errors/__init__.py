@@ -20,6 +20,8 @@ def pcie_errors(node: Window, *, min_corrected_reports: int = 10) -> Iterator[Fi
         if reading.pcie_replay_count is None and reading.pcie_fatal_errors is None:
             continue
         read = True
+        if not (reading.pcie_replay_count or reading.pcie_fatal_errors or reading.pcie_nonfatal_errors):
+            continue
         fires = _counted(gpu)
         if fires is not None:
             told.pop(gpu.index, None)

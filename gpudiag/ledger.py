@@ -186,7 +186,7 @@ class _Share(NamedTuple):
             if there < weights:
                 return weights / there - 1
             excess = there - weights > max(MOST_RUNTIME, weights / 2)
-            return there / weights - 1 if excess and pool else 0.0
+            return there / weights - 1 if excess and pool and self.weights_kind == "calculated" else 0.0
         return max(0.0, (weights + pool) / held - 1)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudiag.model import Evidence
 from gpudiag.rule import CAPACITY, Fires, declared, measured, rule
 from gpudiag.rules.engines import each, only_gpu, readable
-from gpudiag.window import W5, EngineWindow, Window
+from gpudiag.window import W5, W7D, EngineWindow, Window
 
 
 @rule(severity="warning", rank=CAPACITY, maturity="experimental")
@@ -29,8 +29,9 @@ def queue_building(
         if reading.kv_used_ratio is not None and engine.over("kv_used_ratio", W5).mean >= max_kv_used_ratio:
             return None  # the pool is the limit: kv-pool-nearly-full
         limit = reading.max_num_seqs
-        if limit is not None and running.mean < min_running_share * limit and waiting.last <= waiting.first:
-            return None
+        most = engine.over("requests_running", W7D).max
+        if running.mean < min_running_share * (most if limit is None else min(most, limit)):
+            return None  # it runs fewer than it could: something else holds them back
         if waiting.last <= waiting.first or _busiest(node, engine) < min_utilization_percent:
             return None
         engine.require(W5)

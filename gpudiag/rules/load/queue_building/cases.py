@@ -18,6 +18,16 @@ def _queue(
     return s.window
 
 
+def _fewer_run_than_before() -> Window:
+    s = vllm_busy(minutes=0)
+    s.serves("vllm", requests_running=200.0)
+    s.passes(minutes=20)
+    for i in range(36):
+        s.serves("vllm", requests_running=24.0, requests_waiting=2.0 + 3 * i)
+        s.passes(seconds=10)
+    return s.window
+
+
 CASES = [
     Case("more wait every minute", _queue, "fires", severity="warning", gpu=None),
     Case("the queue gets shorter", lambda: _queue(first=300, step=-5), "clear"),
@@ -27,4 +37,5 @@ CASES = [
     Case("nobody asks", lambda: vllm_idle().window, "clear"),
     Case("seen for a minute", lambda: _queue(minutes=1), "unjudged"),
     Case("metrics cannot be read", lambda: _queue(metrics_ok=False), "unjudged"),
+    Case("it ran eight times as many an hour ago", _fewer_run_than_before, "clear"),
 ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudiag.rule import STUCK, Fires, measured, rule
 from gpudiag.rules.engines import each, only_gpu, readable
-from gpudiag.window import W5, EngineWindow, NotMeasured, Window
+from gpudiag.window import W5, W6H, W7D, EngineWindow, NotMeasured, Window
 
 
 @rule(
@@ -22,7 +22,11 @@ from gpudiag.window import W5, EngineWindow, NotMeasured, Window
     ),
 )
 def serving_wedged(
-    node: Window, *, min_loaded_share: float = 0.95, max_power_share: float = 0.5
+    node: Window,
+    *,
+    min_loaded_share: float = 0.95,
+    max_power_share: float = 0.5,
+    max_slow_share: float = 0.05,
 ) -> Iterator[Fires]:
     """Requests are in the engine but no token comes out."""
 
@@ -35,9 +39,12 @@ def serving_wedged(
         if reading.generation_tokens_total is None:
             raise NotMeasured("engine.generation_tokens_total")
         engine.require(W5)
-        prompts = 0.0 if reading.prompt_tokens_total is None else engine.rise("prompt_tokens_total", W5)
-        if engine.rise("generation_tokens_total", W5) > 0 or prompts > 0:
+        made = engine.over("generation_tokens_total", W5)
+        if made.mean > 0 and not _crawls(engine, made.mean, max_slow_share):
             return None
+        prompts = 0.0 if reading.prompt_tokens_total is None else engine.rise("prompt_tokens_total", W5)
+        if prompts > 0 and made.mean == 0:
+            return None  # a long prompt is being read
         if _long_prefill(node, engine, max_power_share):
             return None
         return _fires(engine)
@@ -56,11 +63,20 @@ def _long_prefill(node: Window, engine: EngineWindow, max_power_share: float) ->
     return False
 
 
+def _crawls(engine: EngineWindow, rate: float, max_share: float) -> bool:
+    """A few tokens come out: hardly any of what it makes on average, quiet hours included."""
+    if not engine.covers(W6H) or rate >= max_share * engine.over("generation_tokens_total", W7D).mean:
+        return False
+    running = engine.over("requests_running", W5).mean  # fewer requests make fewer tokens
+    return running >= 0.5 * engine.over("requests_running", W7D).mean
+
+
 def _fires(engine: EngineWindow) -> Fires:
     reading = engine.reading
+    made = round(engine.rise("generation_tokens_total", W5))
     evidence = [
         measured("requests_running", reading.requests_running, source=reading.name),
-        measured("generation_tokens", 0, window=W5, source=reading.name),
+        measured("generation_tokens", made, window=W5, source=reading.name),
     ]
     if reading.requests_waiting is not None:
         evidence.insert(1, measured("requests_waiting", reading.requests_waiting, source=reading.name))
@@ -68,6 +84,9 @@ def _fires(engine: EngineWindow) -> Fires:
         evidence.append(measured("health", reading.health_ok, source=reading.name))
     return Fires(
         tuple(evidence),
+        severity="warning" if made else None,
+        confidence="possible" if made else None,
+        variant="crawling" if made else None,
         key=reading.name,
         gpu=only_gpu(engine),
         words={"engine": reading.name, "pid": str(reading.pid or "PID"), "model": reading.model or "-"},

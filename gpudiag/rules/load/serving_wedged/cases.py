@@ -14,6 +14,13 @@ def _wedged(minutes: float = 6, power: float = 90.0, **engine: Any) -> Window:
     return s.passes(minutes=minutes).window
 
 
+def _crawls(rate: float, hours: float = 6, **engine: Any) -> Window:
+    s = vllm_busy(minutes=60 * hours)
+    s.gpu(0).shows(power_watts=90.0)
+    s.serves("vllm", rates={"generation_tokens_total": rate, "prompt_tokens_total": 0.0}, **engine)
+    return s.passes(minutes=6).window
+
+
 def _without_metrics() -> Window:
     s = vllm_idle(minutes=0)
     s.serves("vllm", metrics_ok=False)
@@ -32,4 +39,14 @@ CASES = [
     Case("watched for a minute", lambda: _wedged(minutes=1), "unjudged"),
     Case("its metrics cannot be read", _without_metrics, "unjudged"),
     Case("it does not count its tokens", lambda: _wedged(generation_tokens_total=None), "unjudged"),
+    Case(
+        "a hundredth of its usual tokens",
+        lambda: _crawls(15.0),
+        "fires",
+        severity="warning",
+        variant="crawling",
+    ),
+    Case("half of its usual tokens", lambda: _crawls(700.0), "clear"),
+    Case("slow, and what is usual is not known", lambda: _crawls(15.0, hours=0.5), "clear"),
+    Case("one request where there were 24", lambda: _crawls(30.0, requests_running=1.0), "clear"),
 ]

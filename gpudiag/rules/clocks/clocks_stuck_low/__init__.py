@@ -4,6 +4,7 @@ from gpudiag.rule import THERMAL, Fires, measured, rule
 from gpudiag.window import W5, W7D, W15, GpuWindow, NotMeasured
 
 REASONS = (
+    "gpu_idle",
     "app_clocks",
     "sw_power_cap",
     "hw_slowdown",

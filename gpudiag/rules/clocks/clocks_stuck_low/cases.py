@@ -52,6 +52,11 @@ CASES = [
         lambda: _slow(sm_clock_megahertz=1980.0, power_watts=140.0),
         "clear",
     ),
+    Case(
+        "short kernels with pauses: the card idles in between",
+        lambda: _slow(clocks_event_reasons=0x1),
+        "clear",
+    ),
     Case("idle", lambda: _slow(utilization_percent=0.0), "clear"),
     Case("one sample cannot show it", lambda: one_sample(**SLOW), "unjudged"),
     Case("the clock cannot be read", _no_clock, "unjudged"),

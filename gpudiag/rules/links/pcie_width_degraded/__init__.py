@@ -12,12 +12,12 @@ def pcie_width_degraded(
     now, most = gpu.now("pcie_link_width"), gpu.now("pcie_link_width_max")
     if now >= most or gpu.over("pcie_link_width", W5).max >= most:
         return None
-    if gpu.over("utilization_percent", W5).max < min_utilization_percent:
+    if gpu.over("utilization_percent", W5).mean < min_utilization_percent:
         # some boards narrow the link at rest: only a working GPU tells
         raise NotMeasured("sample_under_load")
     evidence = (
         measured("pcie_link_width", now, of=most),
-        measured("utilization_max_percent", gpu.over("utilization_percent", W5).max),
+        measured("utilization_percent", gpu.over("utilization_percent", W5).mean),
     )
     words = {"bus": gpu.reading.bus_id or "BUS_ID"}
     if now >= narrowest_by_design and _all_alike(gpu, now):

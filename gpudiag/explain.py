@@ -22,6 +22,7 @@ from gpudiag.model import (
     ProcessReading,
     Unjudged,
 )
+from gpudiag.owners import freeing
 from gpudiag.verdict import NOT_ENOUGH, Verdict, verdict_of_gpu, verdict_of_node
 from gpudiag.words import Language, units, words
 from gpudiag.words.foreign import plain
@@ -215,6 +216,7 @@ class _Speaker:
                     for step in page.steps(variant)
                 ],
             }
+            said["steps"] += self.freeing(finding, said["steps"])
         return {
             "id": finding.id,
             "state": finding.state,
@@ -233,6 +235,15 @@ class _Speaker:
             "explains": finding.explains,
             "since": _iso(finding.since),
         }
+
+    def freeing(self, finding: Finding, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """How the owner frees what is held, unless a step of the page has the same command."""
+        step = freeing(finding.words, self.language)
+        if step is None:
+            return []
+        command = step["command"]
+        told = command is not None and any(command in (known["command"] or "") for known in steps)
+        return [] if told else [step]
 
     def evidence(self, item: Evidence, page: Page | None) -> dict[str, Any]:
         label = (page.labels.get(item.name) if page else None) or self.words.LABELS.get(item.name)

@@ -188,7 +188,55 @@ LABEL = {  # headings of every surface
     "filled": "filled",
     "expected": "calculated: {size}",
     "next_command": "more",
+    "other_forms": "It also says",
+    "lookalikes": "Looks like it and is not",
+    "thresholds": "Thresholds",
 }
+FREE = {  # how the owner frees what is held, by kind of owner
+    "pod": (
+        "To free it: it belongs to pod {namespace}/{pod}. Ask its owner, then delete the pod. This stops "
+        "everything in the pod; a Deployment or Job starts it anew, so scale or end that one instead."
+    ),
+    "pod-somewhere": (
+        "To free it: it belongs to pod {pod}. Find its namespace and its owner, then delete the pod "
+        "there. That stops everything in the pod."
+    ),
+    "slurm": (
+        "To free it: it belongs to Slurm job {job}. Ask its owner, then cancel the job. This ends all of "
+        "it, on every node it runs on."
+    ),
+    "container": (
+        "To free it: it runs in container {container}. Ask its owner, then stop the container (podman "
+        "and nerdctl take the same words). This stops everything in it."
+    ),
+    "unit": (
+        "To free it: systemd runs it as {unit}. Ask its owner, then restart the unit. This breaks off "
+        "what it is doing, and it may take its memory again; `systemctl stop` keeps it away."
+    ),
+    "notebook": (
+        "To free it: it is a notebook's kernel, owner {owner}. Let the owner shut it down in the "
+        "notebook's menu. Ending it from here loses every variable and result that is not saved."
+    ),
+    "engine": (
+        "To free it: it is a worker of a serving engine, owner {owner}. Ending the worker alone breaks "
+        "the server; ask the owner, then stop the server above it (pid {parent}). This ends its running "
+        "requests."
+    ),
+    "hidden": (
+        "To free it: pid {pid} cannot be seen from here. Ask for it on the host: its cgroup names the "
+        "pod, job or container to end. Ending that stops everything in it."
+    ),
+    "windows": (
+        "To free it: end pid {pid}, owner {owner}, once its owner agrees. What it did not save is lost."
+    ),
+    "process": (
+        "To free it: end only pid {pid}, owner {owner}, once its owner agrees. This loses what it did "
+        "since its last checkpoint, and stops the processes that compute together with it."
+    ),
+}
+FREE_MAYBE = (
+    "{maybe} (pid {pid}) has the device open although the driver does not list it, and may be the holder."
+)
 DISAGREEMENT = (
     "{gpus}: calculated and measured memory differ by {share}. Usually the engine runs with other options "
     "than its model's config says: another KV dtype, another tensor parallel size, a draft model, weights "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from gpudiag.owners import owner_of, ownership
 from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
 
 GIB = 1 << 30
@@ -52,12 +55,24 @@ def named_bytes(gpu: GpuWindow) -> int:
 
 def owner(process: ProcessWindow) -> str:
     """Whose process it is: job, pod, unit or user, whichever says most."""
-    reading = process.reading
-    if reading.pod:
-        return f"pod {reading.namespace}/{reading.pod}" if reading.namespace else f"pod {reading.pod}"
-    if reading.slurm_job:
-        return f"Slurm job {reading.slurm_job}"
-    return reading.unit or (f"user {reading.user}" if reading.user else "-")
+    return owner_of(process.reading)
+
+
+def whose(process: ProcessWindow, *, alone: bool = False) -> dict[str, Any]:
+    """Words about the process that holds memory: its name, pid and owner, and what would free it."""
+    return ownership(process.reading, alone=alone)
+
+
+def may_hold(gpu: GpuWindow) -> dict[str, Any]:
+    """The same for the one process that has the GPU open and that the driver does not list; else nothing."""
+    found = [
+        process
+        for process in gpu.processes
+        if process.memory_on(gpu.index) is None
+        and process.workload.kind not in AT_REST
+        and not any(use.gpu == gpu.index for use in process.reading.gpus or ())
+    ]
+    return {"free": ownership(found[0].reading, maybe=True)["free"]} if len(found) == 1 else {}
 
 
 def name(process: ProcessWindow) -> str:

@@ -1,7 +1,7 @@
 """JAX or TensorFlow took most of the memory at start, as it does by default."""
 
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.memory.holders import flat, name, owner, quiet_share, working
+from gpudiag.rules.memory.holders import flat, quiet_share, whose, working
 from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import W5, W6H, GpuWindow
 
@@ -38,9 +38,7 @@ def framework_prealloc_idle(
     )
     words = {
         "framework": {"jax": "JAX", "tensorflow": "TensorFlow"}[framework],
-        "process": name(process),
-        "pid": str(process.reading.pid),
-        "owner": owner(process),
+        **whose(process),
     }
     if not gpu.covers(W5):
         return Fires(evidence, severity="info", confidence="possible", words=words)

@@ -1,7 +1,7 @@
 """A process has held the GPU for hours and used it for nothing."""
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.memory.holders import name, owner, working
+from gpudiag.rules.memory.holders import whose, working
 from gpudiag.window import W6H, W24H, GpuWindow
 
 
@@ -36,6 +36,6 @@ def held_by_idle_process(
         ),
         severity="warning" if day else "info",
         variant="stopped" if process.reading.state == "T" else None,
-        words={"process": name(process), "pid": str(process.reading.pid), "owner": owner(process)},
+        words=whose(process),
         key=f"pid:{process.reading.pid}:{started or 0:.0f}",
     )

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from gpudiag.rule import MEMORY, Fires, calculated, measured, rule
-from gpudiag.rules.memory.holders import name, owner, working
+from gpudiag.rules.memory.holders import whose, working
 from gpudiag.window import W30, GpuWindow, ProcessWindow
 from gpudiag.workloads import POOLING_ENGINES
 
@@ -62,6 +62,6 @@ def _fires(process: ProcessWindow, growth: float, full_in: float, soon: bool) ->
             calculated("full_in_seconds", round(full_in)),
         ),
         severity="critical" if soon else "warning",
-        words={"process": name(process), "pid": str(process.reading.pid), "owner": owner(process)},
+        words=whose(process),
         key=f"pid:{process.reading.pid}:{process.reading.started_at or 0:.0f}",
     )

@@ -2,7 +2,7 @@
 
 from gpudiag.model import Severity
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.memory.holders import GIB, name, owner, quiet_share, require_all_processes, working
+from gpudiag.rules.memory.holders import GIB, quiet_share, require_all_processes, whose, working
 from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W2, GpuWindow, NotMeasured
 
@@ -45,8 +45,7 @@ def memory_held_idle(
     memory = first.memory_on(gpu.index)
     if memory is not None:
         evidence.append(measured("process_memory_bytes", memory, source="NVML"))
-    words = {"process": name(first), "pid": str(first.reading.pid), "owner": owner(first)}
-    return Fires(tuple(evidence), severity=severity, confidence=sure, words=words)
+    return Fires(tuple(evidence), severity=severity, confidence=sure, words=whose(first))
 
 
 def _least(gpu: GpuWindow, some: float, share: float) -> float:

@@ -1,7 +1,7 @@
 """A notebook that does nothing keeps memory in its framework's cache."""
 
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.memory.holders import GIB, flat, owner, working
+from gpudiag.rules.memory.holders import GIB, flat, whose, working
 from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W5, W30, GpuWindow, NotMeasured, ProcessWindow
 
@@ -40,7 +40,7 @@ def notebook_cached_memory(
             measured("quiet_ratio", quiet, window=seen),
         ),
         confidence=confidence(gpu, W30),
-        words={"pid": str(process.reading.pid), "owner": owner(process)},
+        words=whose(process),
         key=f"pid:{process.reading.pid}:{process.reading.started_at or 0:.0f}",
     )
 

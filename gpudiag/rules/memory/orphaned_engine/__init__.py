@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudiag.model import ProcessReading
 from gpudiag.rule import STUCK, Fires, inferred, measured, rule
-from gpudiag.rules.memory.holders import name, owner
+from gpudiag.rules.memory.holders import whose
 from gpudiag.window import ProcessWindow, Window
 
 ADOPTERS = frozenset(
@@ -98,7 +98,7 @@ def _fires(process: ProcessWindow, held: int, gpu: int | None, dead: str) -> Fir
         confidence="proven" if dead == "both" else "likely",
         variant=None if held else "memory-unseen",
         key=f"pid:{reading.pid}:{reading.started_at or 0:.0f}",
-        words={"process": name(process), "pid": str(reading.pid), "owner": owner(process)},
+        words=whose(process, alone=True),
         gpu=gpu,
     )
 

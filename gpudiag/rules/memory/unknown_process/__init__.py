@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from gpudiag.rule import MEMORY, Fires, measured, rule
-from gpudiag.rules.memory.holders import name, owner, working
+from gpudiag.rules.memory.holders import name, whose, working
 from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
 
 
@@ -61,6 +61,6 @@ def _fires(gpu: GpuWindow, process: ProcessWindow, variant: str | None) -> Fires
         severity="warning" if variant == "two-jobs" else None,
         confidence="likely" if gpu.covers(W5) else "possible",
         variant=variant,
-        words={"process": name(process), "pid": str(process.reading.pid), "owner": owner(process)},
+        words=whose(process),
         key=f"pid:{process.reading.pid}:{process.reading.started_at or 0:.0f}",
     )

@@ -1,0 +1,132 @@
+"""Whose the memory is, and the command that frees it for that kind of owner, in both languages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpudiag.examine import examine
+from gpudiag.explain import explain
+from gpudiag.model import ProcessReading
+from gpudiag.owners import COMMANDS, freeing, ownership
+from gpudiag.rules.situations import GIB, Situation
+from gpudiag.words import LANGUAGES, Language, words
+
+
+def process(**values: Any) -> ProcessReading:
+    return ProcessReading(pid=4711, **{"name": "python3", "user": "kim", "parent_pid": 1, **values})
+
+
+def command(reading: ProcessReading, **how: bool) -> str | None:
+    step = freeing(ownership(reading, **how), "en")
+    assert step is not None
+    return step["command"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ({"pod": "trainer-0", "namespace": "vision"}, "kubectl -n vision delete pod trainer-0"),
+        ({"pod": "trainer-0"}, "kubectl get pods -A --field-selector metadata.name=trainer-0"),
+        ({"slurm_job": "77123"}, "scancel 77123"),
+        ({"slurm_job": "77123", "unit": "slurmstepd.scope"}, "scancel 77123"),
+        ({"container": "4f6b"}, "docker stop 4f6b"),
+        ({"container": "4f6b", "pod": "t-0", "namespace": "ml"}, "kubectl -n ml delete pod t-0"),
+        ({"unit": "embedder.service"}, "sudo systemctl restart embedder.service"),
+        ({"unit": "session-12.scope"}, "kill 4711"),
+        ({"unit": "docker.service"}, "kill 4711"),
+        ({"unit": "user@1000.service"}, "kill 4711"),
+        ({}, "kill 4711"),
+        ({"hidden": True, "name": None}, "ps -o pid,user,lstart,cgroup:120,cmd -p 4711"),
+        ({"name": "python.exe"}, "taskkill /PID 4711"),
+        ({"name": "VLLM::EngineCore", "parent_pid": 4100}, "kill 4100"),
+    ],
+)
+def test_each_kind_of_owner_has_its_own_command(owner: dict[str, Any], expected: str) -> None:
+    assert command(process(**owner)) == expected
+
+
+def test_an_orphaned_worker_is_ended_itself() -> None:
+    assert command(process(name="VLLM::EngineCore", parent_pid=900), alone=True) == "kill 4711"
+
+
+@pytest.mark.parametrize("name", ["x; rm -rf /", "$(reboot)", "-all", "a b", "`id`", "\x1b[2J", "|tee"])
+def test_a_name_that_a_shell_would_obey_makes_no_command(name: str) -> None:
+    step = freeing(ownership(process(pod=name, namespace="ml")), "en")
+
+    assert step is not None
+    assert step["command"] is None
+    assert "\x1b" not in str(step["text"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_kind_of_owner_is_worded(language: Language) -> None:
+    assert set(words(language).FREE) == set(COMMANDS)
+
+
+def held_by(**owner: Any) -> Situation:
+    """A python program that keeps 60 GiB and does nothing."""
+    s = Situation()
+    s.all_gpus(memory_used_bytes=60 * GIB, power_watts=70.0)
+    s.runs({0: 60 * GIB}, **{"pid": 4711, "name": "python3", "command": "python3 serve.py", **owner})
+    return s.passes(minutes=6)
+
+
+def steps(s: Situation, rule: str, language: Language = "en") -> list[dict[str, Any]]:
+    said = explain(examine(s.window), language)
+    findings = said.findings + [finding for gpu in said.gpus for finding in gpu["findings"]]
+    found: list[dict[str, Any]] = next(f["next_steps"] for f in findings if f["rule"] == rule)
+    return found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ({"pod": "trainer-0", "namespace": "vision"}, "kubectl -n vision delete pod trainer-0"),
+        ({"slurm_job": "77123"}, "scancel 77123"),
+        ({"unit": "embedder.service"}, "sudo systemctl restart embedder.service"),
+        ({"user": "kim"}, "kill 4711"),
+    ],
+)
+def test_idle_memory_names_its_owner_and_the_command(
+    owner: dict[str, str], expected: str, language: Language
+) -> None:
+    last = steps(held_by(**owner), "memory-held-idle", language)[-1]
+
+    assert last["command"] == expected
+    assert all(value in last["text"] for value in owner.values())
+
+
+def test_an_orphan_in_a_pod_is_freed_by_its_pod() -> None:
+    s = held_by(name="VLLM::EngineCore", command="VLLM::EngineCore", parent_pid=1, parent_name="systemd",
+                pod="llm-0", namespace="serving")  # fmt: skip
+
+    assert steps(s, "orphaned-engine")[-1]["command"] == "kubectl -n serving delete pod llm-0"
+
+
+def test_an_orphan_of_nobody_is_ended_once_and_not_twice() -> None:
+    s = held_by(name="VLLM::EngineCore", command="VLLM::EngineCore", parent_pid=1, parent_name="systemd")
+    commands = [step["command"] for step in steps(s, "orphaned-engine")]
+
+    assert [True] == ["kill 4711" in command for command in commands if command and "kill" in command]
+
+
+def test_hidden_memory_names_the_one_process_that_has_the_device_open() -> None:
+    s = Situation()
+    s.all_gpus(memory_used_bytes=60 * GIB)
+    s.runs(pid=900, name="python3", open_devices=[0], in_nvml=False, slurm_job="55", gpus=[])
+    last = steps(s.passes(minutes=6), "hidden-memory")[-1]
+
+    assert last["command"] == "scancel 55"
+    assert "may be the holder" in last["text"]
+
+
+def test_hidden_memory_of_several_possible_holders_blames_none() -> None:
+    s = Situation()
+    s.all_gpus(memory_used_bytes=60 * GIB)
+    for pid in (900, 901):
+        s.runs(pid=pid, name="python3", open_devices=[0], in_nvml=False, slurm_job="55", gpus=[])
+
+    assert not any("scancel" in str(step["command"]) for step in steps(s.passes(minutes=6), "hidden-memory"))

@@ -431,3 +431,21 @@ def test_a_young_engine_does_not_hide_an_old_one_that_is_wedged() -> None:
     s.passes(seconds=20)
 
     assert verdict(s) == ("critical", "serving-wedged")
+
+
+def test_a_server_whose_metrics_are_not_found_is_a_hint_beside_the_state() -> None:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=9 * GIB)
+    s.runs({0: 9 * GIB}, pid=6000, name="llama-server", command="llama-server -m m.gguf")
+    diagnosis = diagnosis_of(s.passes(minutes=12))
+
+    assert ("info", "weights-loaded-idle") == (diagnosis.verdict["severity"], diagnosis.verdict["rule"])
+    assert "engine-metrics-unreachable" in found(diagnosis)
+
+
+def test_metrics_that_stopped_answering_are_a_warning() -> None:
+    s = vllm_busy(minutes=12)
+    s.serves("vllm", metrics_ok=False, requests_running=None, requests_waiting=None)
+    s.rates.clear()
+
+    assert verdict(s.passes(minutes=6)) == ("warning", "engine-metrics-unreachable")

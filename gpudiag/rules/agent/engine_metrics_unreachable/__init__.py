@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from gpudiag.rule import CAPACITY, Fires, measured, rule
+from gpudiag.rule import HINT, Fires, measured, rule
 from gpudiag.rules.engines import only_gpu
 from gpudiag.window import W2, EngineWindow, ProcessWindow, Window
 
 
-@rule(severity="warning", rank=CAPACITY)
+@rule(severity="warning", rank=HINT)
 def engine_metrics_unreachable(
     node: Window, *, min_age_seconds: float = 600.0, min_failures: int = 3
 ) -> Iterator[Fires]:
@@ -59,6 +59,7 @@ def _fires(node: Window, engine: EngineWindow) -> Fires:
         tuple(evidence),
         severity="info" if off else "warning",
         variant="not-enabled" if off else None,
+        also_explains=() if off else ("memory-held-idle",),
         key=reading.name,
         gpu=only_gpu(engine),
         words={

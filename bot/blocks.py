@@ -7,12 +7,12 @@ https://docs.slack.dev/reference/block-kit
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
 from bot.answer import Action, Answer, Bar, By, Choice, Confirm, Evidence, Figure, Step, Table
-from bot.numbers import percent, size
+from bot.bar import bar_lines
+from bot.text import plain, plain_line
 from bot.words import SENTENCES, say
 
 Json = dict[str, Any]
@@ -27,8 +27,6 @@ EMOJI = {
     "resolved": ":white_check_mark:",
     "gone": ":white_check_mark:",
 }
-BAR_GLYPHS = {"weights": "█", "kv_pool": "▓", "overhead": "▒", "other": "▚", "free": "░"}
-BAR_WIDTH = 28  # a preformatted line wraps on a phone beyond about 30 characters
 SECTION, FIELD, HEADER, BUTTON, VALUE, FALLBACK = 2900, 1900, 150, 75, 2000, 3000
 MOST_ROWS, MOST_OPTIONS, MOST_BUTTONS, MOST_TOGETHER = 99, 100, 24, 10_000
 CELL = 120
@@ -120,15 +118,6 @@ def short(text: str) -> Json:
 
 
 # Text.
-
-
-def plain(text: object) -> str:
-    """Foreign text on one line: no control characters, no direction overrides, no invisible letters."""
-    letters = (" " if letter.isspace() else letter for letter in str(text))
-    return "".join(letter for letter in letters if unicodedata.category(letter) not in HIDDEN).strip()
-
-
-HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def escape(text: str) -> str:
@@ -229,50 +218,9 @@ def preformatted(text: str) -> str:
     return cut(f"```\n{lines}\n```", SECTION)
 
 
-def plain_line(text: str) -> str:
-    return "".join(letter for letter in text if unicodedata.category(letter) not in HIDDEN)
-
-
 def bar_text(bar: Bar, lang: str) -> str:
     """28 glyphs and the same numbers in words; what does not fit is drawn beyond the end and said."""
-    return preformatted("\n".join([bar_line(bar), *legend(bar, lang)]))
-
-
-def bar_line(bar: Bar) -> str:
-    """The parts in proportion. What does not fit stands beyond the card's edge, drawn as `|`."""
-    used = sum(part.bytes for part in bar.slices)
-    whole = max(used, bar.total_bytes or 0) or 1
-    line, so_far = "", 0.0
-    for part in bar.slices:
-        so_far += part.bytes
-        line += BAR_GLYPHS[part.role] * (round(so_far / whole * BAR_WIDTH) - len(line))
-    if not bar.over_bytes or not bar.total_bytes:
-        return line
-    edge = round(bar.total_bytes / whole * BAR_WIDTH)
-    return f"{line[:edge]}|{line[edge:]}"
-
-
-def legend(bar: Bar, lang: str) -> list[str]:
-    width = max(min(16, columns(part.label)) for part in bar.slices)
-    lines = []
-    for part in bar.slices:
-        label = plain(part.label)[:16]
-        pad = " " * (width - columns(label))
-        lines.append(f"{BAR_GLYPHS[part.role]} {label}{pad} {size(part.bytes):>10}")
-        if part.filled is not None:
-            lines.append(f"  {say(lang, 'p.filled', percent=percent(part.filled * 100))}")
-    if bar.total_bytes:
-        sign, label = ("|", say(lang, "p.edge")) if bar.over_bytes else ("=", say(lang, "p.card"))
-        pad = " " * max(0, width - columns(label))
-        lines.append(f"{sign} {label}{pad} {size(bar.total_bytes):>10}")
-    if bar.over_bytes:
-        lines.append(f"! {say(lang, 'over', size=size(bar.over_bytes))}")
-    return lines
-
-
-def columns(text: str) -> int:
-    """Width in character cells: Korean letters take two."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    return preformatted("\n".join(bar_lines(bar, lang)))
 
 
 # Blocks.

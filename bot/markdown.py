@@ -11,7 +11,9 @@ import re
 import textwrap
 
 from bot.answer import Answer, By, Evidence, Step, Table
-from bot.blocks import GLYPHS, bar_line, columns, legend, plain, plain_line
+from bot.bar import bar_lines
+from bot.blocks import GLYPHS
+from bot.text import columns, plain, plain_line
 from bot.words import SENTENCES, say
 
 SIGNS = re.compile(r"([\\*_~#\[\]<>|!&])")
@@ -27,7 +29,7 @@ def terminal(answer: Answer, width: int = 80, colour: bool = False) -> str:
     if facts:
         lines += wrapped("  ·  ".join(facts), width)
     if answer.bar:
-        lines += ["", f"  {bar_line(answer.bar)}", *(f"  {line}" for line in legend(answer.bar, answer.lang))]
+        lines += ["", *(f"  {line}" for line in bar_lines(answer.bar, answer.lang))]
     for text in answer.paragraphs:
         for line in said(text).split("\n"):
             lines += (
@@ -147,7 +149,7 @@ def markdown(answer: Answer) -> str:
     if facts:
         lines += [" · ".join(facts), ""]
     if answer.bar:
-        lines += ["```", bar_line(answer.bar), *legend(answer.bar, answer.lang), "```", ""]
+        lines += ["```", *bar_lines(answer.bar, answer.lang), "```", ""]
     for text in answer.paragraphs:
         lines += [inline(line) + "  " for line in said_marked(text).split("\n")]
     if answer.paragraphs:
@@ -217,7 +219,7 @@ def page(answer: Answer, site: str = "") -> str:
     if facts:
         out.append(f'<p class="facts">{" · ".join(facts)}</p>')
     if answer.bar:
-        shown = "\n".join([bar_line(answer.bar), *legend(answer.bar, answer.lang)])
+        shown = "\n".join(bar_lines(answer.bar, answer.lang))
         out.append(f'<pre class="bar">{html.escape(shown)}</pre>')
     out += [f"<p>{spans(said_marked(text))}</p>" for whole in answer.paragraphs for text in lines_of(whole)]
     if answer.figures:

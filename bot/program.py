@@ -16,7 +16,7 @@ from bot.delivery import Delivery
 from bot.desk import Desk
 from bot.doctor import examine
 from bot.guard import Guard
-from bot.http import PATH, application
+from bot.http import PATH, application, blueprint
 from bot.settings import Settings
 from bot.slack import SlackBot, SocketMode, worker_name
 from bot.state import State
@@ -78,6 +78,14 @@ def build(settings: Settings) -> Program:
     )
     socket = SocketMode(slack) if settings.app_token else None
     return Program(settings, api, state, desk, slack, watchman, web, socket)
+
+
+def mount(web: Flask, settings: Settings) -> Program:
+    """Serve Slack beside the pages of another application; call `stop` on the program when that one ends."""
+    program = build(settings)
+    web.register_blueprint(blueprint(program.slack.handle, Guard(settings.signing_secret, program.state)))
+    program.start()
+    return program
 
 
 def serve(settings: Settings) -> int:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TABLES = """
 create table if not exists seen (key text primary key, until real not null);
+create index if not exists seen_until on seen (until);
 create table if not exists language (team text, subject text, lang text not null, until real,
     primary key (team, subject));
 create table if not exists watch (team text, channel text, what text, user text not null, since real not null,

@@ -1,4 +1,4 @@
-"""What chat clients do to typed text, undone: smart quotes, dashes, links made of host names, entities."""
+"""Plain text: what chat clients do to typed text undone, what machines report made harmless."""
 
 from __future__ import annotations
 
@@ -42,3 +42,21 @@ def tokens(text: str) -> list[str]:
     words = [quoted or code or bare.strip("\"'`") for quoted, code, bare in found]
     words = [re.sub(r"(?<=\w)--(?=\w)", "-", word) for word in words]
     return [word for word in words if word and word not in ("-", "--")]
+
+
+HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def plain(text: object) -> str:
+    """Foreign text on one line: no control characters, no direction overrides, no invisible letters."""
+    letters = (" " if letter.isspace() else letter for letter in str(text))
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in HIDDEN).strip()
+
+
+def plain_line(text: str) -> str:
+    return "".join(letter for letter in text if unicodedata.category(letter) not in HIDDEN)
+
+
+def columns(text: str) -> int:
+    """Width in character cells: Korean letters take two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +49,8 @@ def test_every_question_is_answered_from_the_real_api(journey, slack: SlackDoubl
         question: title(person.asks(question))
         for question in (
             "status", "why node-3", "node-3:0", "why nod-3", "why pid 4121", "mute list", "help", "doctor",
-            "kv llama-3-8b 8192 x32 on node-3", "top node-3", "top", "idle 1", "runbook kv-pool-reserved-idle",
+            "kv llama-3-8b 8192 x32 on node-3", "top node-3", "top", "idle 1",
+            "runbook kv-pool-reserved-idle",
             "kv llama-3-8b 8192 x32 on H100", "why node-3 at 1m ago",
         )
     }  # fmt: skip
@@ -132,3 +134,29 @@ def test_the_api_restarting_is_survived(journey, server: Api, slack: SlackDouble
     away = title(person.asks("why node-3"))
 
     assert away.startswith("The gpudiag API cannot be reached")
+
+
+def test_slack_is_served_beside_the_api_in_one_process(
+    server: Api, node: ReportingNode, settings, slack: SlackDouble
+):
+    from flask import Flask
+    from werkzeug.serving import make_server
+
+    from bot.program import mount
+
+    assert server.server is not None
+    beside = Flask("pages of another application")
+    program = mount(beside, replace(settings, api_url=server.url))
+    web = make_server("127.0.0.1", 0, beside, threaded=True)
+    thread = threading.Thread(target=web.serve_forever)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{web.server_port}/slack/events"
+        answer = Person(slack, ByHttp(url)).asks("why node-3")
+    finally:
+        web.shutdown()
+        web.server_close()
+        thread.join()
+        program.stop()
+
+    assert title(answer) == POOL

@@ -99,9 +99,9 @@ def test_a_missing_argument_is_told_apart(typed: str):
 
 
 def test_korean_words_ask_for_korean_and_lang_overrides():
-    assert [read(text).lang for text in ("왜 node-3", "왜 node-3 lang=en", "why node-3 lang=ko", "why node-3")] == [
-        "ko", "en", "ko", None,
-    ]  # fmt: skip
+    typed = ("왜 node-3", "왜 node-3 lang=en", "why node-3 lang=ko", "why node-3")
+
+    assert [read(text).lang for text in typed] == ["ko", "en", "ko", None]
 
 
 @pytest.mark.parametrize("typed", ["why node-3 here", "why node-3 !", "why node-3!", "왜 node-3 여기"])

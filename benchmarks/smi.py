@@ -29,8 +29,9 @@ def machine(gpus: int, at: float = 1_764_400_000.0, load: float = 0.0) -> Snapsh
             uuid=f"GPU-00000000-0000-0000-0000-{index:012x}", pstate="P0", utilization_percent=load,
             memory_utilization_percent=0, memory_used_bytes=74 * GIB, memory_total_bytes=80 * GIB,
             memory_free_bytes=6 * GIB, temperature_celsius=31, power_watts=71, power_limit_watts=700,
-            sm_clock_megahertz=345, sm_clock_max_megahertz=1980, clocks_event_reasons=1, persistence_mode=True,
-            mig_mode=False, ecc_uncorrected_volatile=0, row_remap_pending=False, row_remap_failed=False,
+            sm_clock_megahertz=345, sm_clock_max_megahertz=1980, clocks_event_reasons=1,
+            persistence_mode=True, mig_mode=False, ecc_uncorrected_volatile=0,
+            row_remap_pending=False, row_remap_failed=False,
         )
         for index in range(gpus)
     ]  # fmt: skip
@@ -43,7 +44,8 @@ def machine(gpus: int, at: float = 1_764_400_000.0, load: float = 0.0) -> Snapsh
         for index in range(gpus)
     ]
     return Snapshot(
-        node="bench", taken_at=at, driver_version="550.90.07", cuda_version="12.4", gpus=readings, processes=processes
+        node="bench", taken_at=at, driver_version="550.90.07", cuda_version="12.4",
+        gpus=readings, processes=processes,
     )  # fmt: skip
 
 

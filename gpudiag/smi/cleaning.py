@@ -28,6 +28,7 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _HTML = ("</", "<pre", "<PRE", "<br", "<BR", "<p>", "<div", "<code", "<span", "<td", "<tr")
+_WINDOWS_PATH = re.compile(r"\b[A-Z]:\\(?!\\)[A-Z]")
 _BREAKING = re.compile(r"^</?(?:p|br|div|tr|pre|li|h\d|table|blockquote|body)\b", re.IGNORECASE)
 _ENTITY = re.compile(
     r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|lt|gt|amp|quot|apos|nbsp|ensp|emsp|thinsp|middot|bull|ldquo|rdquo);"
@@ -91,7 +92,7 @@ def cleaned(text: str) -> str:
         text = text.replace("\r", "\n")
     if "\x1b" in text or "[0m" in text:
         text = _ESCAPES.sub("", text)
-    if "\n" not in text.strip() and text.count("\\n") > 2:
+    if "\\n" in text and "\n" not in text.strip() and not _WINDOWS_PATH.search(text):
         text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     if "<" in text and any(mark in text for mark in _HTML):
         text = _TAG.sub(lambda tag: "\n" if _BREAKING.match(tag[0]) else "", text)
@@ -112,8 +113,26 @@ def _is_html(text: str) -> bool:
 
 
 def log_lines(text: str) -> list[str]:
-    """Lines that the kernel log reader looks at: of a very long text its beginning and its end."""
-    return _ends(text.split("\n"), MOST_LOG_LINES)
+    """Lines that the kernel log reader looks at: of a very long text its beginning and its end.
+
+    A line that fills the width of the text goes on in the next one, unless that begins like a line of a log.
+    """
+    lines = _ends(text.split("\n"), MOST_LOG_LINES)
+    width = max(map(len, lines))
+    if not 60 <= width <= 250:
+        return lines
+    joined: list[str] = []
+    goes_on = False
+    for line in lines:
+        if goes_on and line and not _LOG_START.match(line):
+            joined[-1] += line
+        else:
+            joined.append(line)
+        goes_on = width - 1 <= len(line) and "NVRM" in joined[-1]
+    return joined
+
+
+_LOG_START = re.compile(r"\s{0,8}(?:\[|<\d|NVRM|kernel|kern |nvidia|[A-Z][a-z]{2} [ \d]\d |\d{4}-)")
 
 
 def lines_of(text: str) -> tuple[list[str], bool]:
@@ -122,8 +141,9 @@ def lines_of(text: str) -> tuple[list[str], bool]:
     if len(written) > MOST_LINES:
         written = [line for line in written if line and not line.isspace()]
     lines = _ends(written, MOST_LINES)
-    lines_left_out = len(lines) < len(written)
-    return _unwrapped(_without_log_prefix(_without_quotes(lines))), lines_left_out
+    left_out = len(lines) < len(written)
+    lines = _without_continuation_marks(_without_quotes(lines))
+    return _unwrapped(_without_log_prefix(lines)), left_out
 
 
 def _ends(lines: list[str], most: int) -> list[str]:
@@ -131,19 +151,38 @@ def _ends(lines: list[str], most: int) -> list[str]:
 
 
 _QUOTED = re.compile(r"^\s{0,3}(?:>\s?)+")
+_COMMENTED = re.compile(r"^# ?")
+_LOGGED = re.compile(
+    r"^(?:[\w.-]{1,40} +\| ?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,12}(?:Z|[+-]\d\d:?\d\d)? (?:\S{1,60}: ?)?)"
+)
 
 
 def _without_quotes(lines: list[str]) -> list[str]:
-    quoted = sum(line.lstrip().startswith(">") for line in lines)
-    written = sum(bool(line.strip()) for line in lines)
-    if quoted < 2 or quoted * 2 < written:
+    """Take away marks that stand before nearly every line: quotes, comments, a container's name, a time."""
+    written = [line for line in lines if line and not line.isspace()]
+    quoted = sum(line.lstrip().startswith(">") for line in written)
+    if quoted >= 2 and quoted * 2 >= len(written):
+        return [_QUOTED.sub("", line) for line in lines]
+    if len(written) >= 3 and all(line[0] == "#" for line in written):
+        return [_COMMENTED.sub("", line) for line in lines]
+    if len(written) >= 2 and not any("NVRM" in line for line in written[:50]):
+        logged = _LOGGED.match(written[0])
+        if logged is not None and all(_LOGGED.match(line) for line in written):
+            return [_LOGGED.sub("", line) for line in lines]
+    return lines
+
+
+def _without_continuation_marks(lines: list[str]) -> list[str]:
+    """Take away the backslash that some copies put at the end of nearly every line."""
+    marked = sum(line.endswith(" \\") for line in lines)
+    if marked < 3 or marked * 2 < sum(bool(line.strip()) for line in lines):
         return lines
-    return [_QUOTED.sub("", line) for line in lines]
+    return [line[:-2] if line.endswith(" \\") else line for line in lines]
 
 
 _ANCHORS = re.compile(
     r"==============NVSMI LOG|<\?xml|<nvidia_smi_log|<!DOCTYPE nvidia_smi_log|\+-----|# gpu |#Date |"
-    r"\b(?:timestamp|index|name|uuid|count|gpu_name|gpu_uuid|gpu_bus_id|pid|pci\.bus_id|driver_version|pstate|"
+    r"\S{0,60}nvidia-smi --?[a-z]|\b(?:timestamp|index|name|uuid|count|gpu_name|gpu_uuid|gpu_bus_id|pid|pci\.bus_id|driver_version|pstate|"
     r"utilization\.gpu|memory\.(?:used|total)|power\.draw|temperature\.gpu)(?: \[[a-zA-Z%/]{1,6}\])?, [a-z]"
 )
 _DIGITS = re.compile(r"[0-9]")
@@ -171,21 +210,29 @@ def _without_log_prefix(lines: list[str]) -> list[str]:
 
 
 def _unwrapped(lines: list[str]) -> list[str]:
-    """Put table lines together again that a terminal wrapped at its width.
+    """Put lines together again that a terminal wrapped at its width, where the text itself shows the width."""
+    return _unwrapped_list(_unwrapped_table(lines))
 
-    The frame shows it: a line of dashes that fills the width and is closed by a `+` on a later line. Then
-    every line of the table took the same number of lines.
-    """
-    frame = _wrapped_frame(lines)
+
+def _unwrapped_table(lines: list[str]) -> list[str]:
+    """The frame of a table shows it: a line of dashes that fills the width and is closed by a `+` on a later
+    line. Then every line of the table took the same number of lines."""
+    if not any(line.lstrip().startswith("+--") and line.rstrip().endswith("-") for line in lines):
+        return lines
+    bare = _margin_removed([line.rstrip() for line in lines])
+    written = [line for line in bare if line]
+    if len(written) * 2 <= len(bare) + 1:  # a blank line behind every line
+        bare = written
+    frame = _wrapped_frame(bare)
     if frame is None:
         return lines
     width, pieces, total = frame
     joined: list[str] = []
     i = 0
-    while i < len(lines):
-        line = lines[i]
-        group = lines[i : i + pieces]
-        if line[:1] in ("+", "|") and len(group) == pieces and _may_join(group, width, total):
+    while i < len(bare):
+        line = bare[i]
+        group = bare[i : i + pieces]
+        if line.lstrip()[:1] in ("+", "|") and len(group) == pieces and _may_join(group, width, total):
             joined.append("".join(piece.ljust(width) for piece in group[:-1]) + group[-1])
             i += pieces
         else:
@@ -194,19 +241,51 @@ def _unwrapped(lines: list[str]) -> list[str]:
     return joined
 
 
+def _margin_removed(lines: list[str]) -> list[str]:
+    margin = min(
+        (len(line) - len(line.lstrip()) for line in lines if line.lstrip()[:1] in ("+", "|")), default=0
+    )
+    if not margin or any(line[:margin].strip() for line in lines):
+        return lines
+    return [line[margin:] for line in lines]
+
+
+_COLUMN_NAMES = re.compile(r"[a-z][a-z_.]{2,40}(?: \[[a-zA-Z%/]{1,6}\])?(?:, [a-z]|,$)")
+
+
+def _unwrapped_list(lines: list[str]) -> list[str]:
+    """A header of column names that goes on in the next line shows the width: lines that fill it go on."""
+    for i, line in enumerate(lines[:LOOKED_AT]):
+        width = len(line)
+        if not 40 <= width <= 400 or i + 1 >= len(lines) or not _COLUMN_NAMES.match(line):
+            continue
+        after = lines[i + 1]
+        if not after or len(after) > width or any(c.isdigit() for c in after) or not set(after) & set("[_.,"):
+            continue
+        joined, open_line = lines[:i], ""
+        for piece in lines[i:]:
+            open_line += piece
+            if not width - 1 <= len(piece) <= width:
+                joined.append(open_line)
+                open_line = ""
+            elif len(piece) < width:
+                open_line += " "  # a blank at the end was lost
+        return [*joined, open_line] if open_line else joined
+    return lines
+
+
 def _wrapped_frame(lines: list[str]) -> tuple[int, int, int] | None:
+    """(width, pieces a line, length of a whole line) of a frame that was wrapped."""
     for i, line in enumerate(lines):
         width = len(line)
-        if not (
-            20 <= width < 120 and line.startswith("+--") and set(line) <= {"+", "-"} and line[-1:] == "-"
-        ):
+        if not 20 <= width < 120 or not line.lstrip().startswith("+--") or set(line.lstrip()) != {"+", "-"}:
             continue
         total, pieces = width, 1
         for more in lines[i + 1 : i + 6]:
-            if not more or set(more.rstrip()) - {"+", "-"} or len(more) > width:
+            if (line[-1] == "+" and pieces == 1) or not more or set(more) - {"+", "-"} or len(more) > width:
                 break
-            total, pieces = total + len(more.rstrip()), pieces + 1
-            if more.rstrip().endswith("+"):
+            total, pieces = total + len(more), pieces + 1
+            if more.endswith("+"):
                 return width, pieces, total
             if len(more) < width:
                 break

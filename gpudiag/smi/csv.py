@@ -42,6 +42,7 @@ _WORDS = frozenset(
         "pstate",
     ]
 )
+_OTHER_CELL = re.compile(r"\d{4}/\d\d/\d\d \d\d:|GPU-[0-9a-f]{8}-|\b[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:")
 _HEAD_ONLY = re.compile(r"[a-zA-Z_.,\[\]%/ ]{1,400}")
 _MASKS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
 
@@ -132,7 +133,11 @@ class CsvReader:
         if len(cells) > wanted and "process_name" in header.columns:
             at = header.columns.index("process_name")
             extra = len(cells) - wanted
-            cells[at : at + extra + 1] = [", ".join(cells[at : at + extra + 1])]
+            joined = ", ".join(cells[at : at + extra + 1])
+            if _OTHER_CELL.search(joined):
+                self.damaged = True  # two rows run together
+                return True
+            cells[at : at + extra + 1] = [joined]
         if len(cells) == wanted and (wanted > 1 or _fits_alone(header.columns[0], cells[0])):
             self.rows.append(cells)
             return True

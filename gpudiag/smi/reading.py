@@ -62,7 +62,7 @@ def _parts(text: str) -> Parts:
     lines, left_out = lines_of(text)
     if left_out:
         parts.missing.add("long")
-    parts.events = events_of(log_lines(text) if left_out else lines)
+    parts.events = events_of(log_lines(text))
     left = list(lines)
     for _name, reader in (("csv", CsvReader), ("monitor", MonitorReader), ("table", TableReader)):
         found = reader()

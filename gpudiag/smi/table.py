@@ -221,7 +221,7 @@ class TableReader:
         ):
             self._current().cut_gpus += 1
             return True
-        if whole >= 1 and self.part in ("gpus", ""):
+        if whole >= 1 and self.part in ("gpus", "", "done"):
             stray = _MEMORY.fullmatch(cells[max(0, whole - 2)].strip()) if whole >= 2 else None
             load = _UTIL.fullmatch(cells[whole - 1].strip())
             if load is not None and (stray or load[2] in _COMPUTE_MODES):
@@ -232,7 +232,7 @@ class TableReader:
 
     def _stray_second(self, load: str) -> bool:
         """A second line whose first line is not there: a GPU without a name."""
-        sheet = self._current()
+        sheet = self._new() if self.part == "done" else self._current()
         sheet.cut_gpus += 1
         if load.endswith("%"):
             sheet.loose.append(v.percent(load, True))
@@ -299,7 +299,8 @@ class TableReader:
         elif closed:
             row.name, row.memory, row.memory_gap = _name_and_memory(rest)
         else:
-            row.name = rest.split("  ")[0] if "  " in inner.rstrip("\n")[inner.find(rest) :] else None
+            whole = "  " in inner[inner.find(rest) :]
+            row.name = rest.split("  ")[0].rstrip() if whole else f"{rest.rstrip()}..."
             row.memory_gap = "cut"
         sheet = self._current()
         if self.part == "":

@@ -70,7 +70,22 @@ def refuse_declarations(text: str) -> None:
 
 
 def read(document: str) -> Sheet:
-    """One document as one sample."""
+    """One document as one sample; wrapped lines are joined when it cannot be read without."""
+    sheet = _read(document)
+    if "document" in sheet.missing and END in document:
+        joined = _read(_joined(document))
+        return sheet if "document" in joined.missing else joined
+    return sheet
+
+
+def _joined(document: str) -> str:
+    """The document with the lines joined that fill a terminal's width."""
+    lines = document.split("\n")
+    width = max(map(len, lines))
+    return "".join(line if len(line) == width else f"{line}\n" for line in lines)
+
+
+def _read(document: str) -> Sheet:
     target = _Target()
     parser = DefusedXMLParser(target=target, forbid_dtd=True, forbid_entities=True, forbid_external=True)
     body = _LONE_AMPERSAND.sub("&amp;", _without_dull_parts(document))

@@ -8,12 +8,14 @@ from gpudiag.model import GpuReading, GpuUse, ProcessReading, Snapshot
 
 MIB = 1 << 20
 NAMES = (
-    "NVIDIA H100 80GB HBM3", "Tesla T4", "NVIDIA A100-SXM4-40GB", "NVIDIA GeForce RTX 4090", "Tesla V100-SXM2-32GB",
-    "NVIDIA RTX 6000 Ada Generation", "NVIDIA L40S", "GeForce GTX 1080 Ti", "NVIDIA GB200",
+    "NVIDIA H100 80GB HBM3", "Tesla T4", "NVIDIA A100-SXM4-40GB", "NVIDIA GeForce RTX 4090",
+    "Tesla V100-SXM2-32GB", "NVIDIA RTX 6000 Ada Generation", "NVIDIA L40S", "GeForce GTX 1080 Ti",
+    "NVIDIA GB200",
 )  # fmt: skip
 PROGRAMS = (
-    "python", "/usr/bin/python3", "VLLM::EngineCore", "sglang::scheduler_TP0", "/opt/conda/envs/a b/bin/python",
-    "./gpu_burn", "/usr/lib/xorg/Xorg", "tritonserver", "C:\\Program Files\\App & Co\\app.exe",
+    "python", "/usr/bin/python3", "VLLM::EngineCore", "sglang::scheduler_TP0",
+    "/opt/conda/envs/a b/bin/python", "./gpu_burn", "/usr/lib/xorg/Xorg", "tritonserver",
+    "C:\\Program Files\\App & Co\\app.exe",
 )  # fmt: skip
 
 

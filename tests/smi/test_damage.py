@@ -112,8 +112,10 @@ def test_a_table_wrapped_by_a_terminal_is_put_together_again(
 
 
 NOISE = st.sampled_from(
-    ["user@host:~$ ", "Mem: 119Gi 75Gi 1.3Gi", "total used free shared", "| a | b | c |", "42", "-- ", "Total : 12",
-     "loss: 1.23 | step 400", "+-----+", "0, 1, 2", "# comment", "<b>bold</b>", "MiB / MiB", "GPU", "한국어 메모", "|"]
+    ["user@host:~$ ", "Mem: 119Gi 75Gi 1.3Gi", "total used free shared", "| a | b | c |", "42", "-- ",
+     "Total : 12", "loss: 1.23 | step 400", "+-----+", "0, 1, 2", "# comment", "<b>bold</b>",
+     "MiB / MiB", "GPU",
+     "한국어 메모", "|"]
 )  # fmt: skip
 
 
@@ -173,8 +175,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 @given(pieces=st.lists(st.sampled_from(
-    ["|", "+", "-" * 30, "=", " ", "GPU", "0", "12MiB / 34MiB", "N/A", "ERR!", " : ", "FB Memory Usage", "\n", "# gpu pid",
-     "<gpu>", "</gpu>", "<nvidia_smi_log>", "Xid (PCI:0000:01:00): 79,", "index, name", ", ", "MIG devices:", "Processes:"]
+    ["|", "+", "-" * 30, "=", " ", "GPU", "0", "12MiB / 34MiB", "N/A", "ERR!", " : ", "FB Memory Usage",
+     "\n", "# gpu pid", "<gpu>", "</gpu>", "<nvidia_smi_log>", "Xid (PCI:0000:01:00): 79,", "index, name",
+     ", ", "MIG devices:", "Processes:"]
 ), max_size=60))  # fmt: skip
 @settings(max_examples=200, deadline=None)
 def test_any_pile_of_pieces_is_read_or_refused(pieces: list[str]) -> None:
@@ -212,8 +215,11 @@ def leaves_a_trace(name: str, text: str, cut: str) -> bool:
     return bool(rest.strip()) and not re.fullmatch(r"[\s+-]*", rest)
 
 
-def test_json_of_a_cut_row_has_nulls(capsys: pytest.CaptureFixture[str]) -> None:
-    text = "| GPU  Name |\n|   0  Tesla T4   Off  | 00000000:00:1E.0 Off |  0 |\n| N/A   40C    P0    26W /  70W |   1032M"
+def test_json_of_a_cut_row_has_nulls() -> None:
+    text = (
+        "| GPU  Name |\n|   0  Tesla T4   Off  | 00000000:00:1E.0 Off |  0 |\n"
+        "| N/A   40C    P0    26W /  70W |   1032M"
+    )
     readings = explain(examine(window_of(text, now=1.0))).gpus[0]["readings"]
 
     assert readings["temperature_celsius"] == 40.0

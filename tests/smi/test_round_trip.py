@@ -15,8 +15,9 @@ TABLE = ("bus_id", "pstate", "memory_used_bytes", "memory_total_bytes", "utiliza
          "temperature_celsius", "power_watts", "power_limit_watts", "persistence_mode", "display_active",
          "ecc_uncorrected_volatile")  # fmt: skip
 LONG = ("name", "uuid", "bus_id", "pstate", "memory_used_bytes", "memory_total_bytes", "memory_free_bytes",
-        "utilization_percent", "memory_utilization_percent", "fan_percent", "temperature_celsius", "power_watts",
-        "power_limit_watts", "persistence_mode", "sm_clock_megahertz", "sm_clock_max_megahertz",
+        "utilization_percent", "memory_utilization_percent", "fan_percent", "temperature_celsius",
+        "power_watts", "power_limit_watts", "persistence_mode", "sm_clock_megahertz",
+        "sm_clock_max_megahertz",
         "clocks_event_reasons", "row_remap_pending", "row_remap_failed")  # fmt: skip
 CSV = ("name", "uuid", "bus_id", "pstate", "memory_used_bytes", "memory_total_bytes", "memory_free_bytes",
        "utilization_percent", "memory_utilization_percent", "temperature_celsius", "power_watts",

@@ -1,4 +1,4 @@
-"""Snapshots → the text that nvidia-smi and its neighbours would print, in the dress of each driver generation.
+"""Snapshots → the text that nvidia-smi and its neighbours print, in the dress of each driver generation.
 
 The opposite of `gpudiag.smi`, written from the tools' own layouts and not from the readers, so that a round
 trip means something. A value that is None is printed the way the tool prints what it does not have.
@@ -100,9 +100,8 @@ def _gpu_rows(gpu: GpuReading, widths: Sequence[int], generation: str) -> list[s
     mode = (gpu.driver_model or "").upper() or {True: "On", False: "Off", None: "N/A"}[gpu.persistence_mode]
     display = {True: "On", False: "Off", None: "N/A"}[gpu.display_active]
     ecc = "N/A" if gpu.ecc_uncorrected_volatile is None else str(gpu.ecc_uncorrected_volatile)
-    lines = [
-        f"|{gpu.index:4d}  {name:<{room}} {mode:>4} |{gpu.bus_id or 'N/A':>{second - 5}} {display:>3} |{ecc:>{third - 1}} |"
-    ]
+    who = f"{gpu.index:4d}  {name:<{room}} {mode:>4} "
+    lines = [f"|{who}|{gpu.bus_id or 'N/A':>{second - 5}} {display:>3} |{ecc:>{third - 1}} |"]
     fan = "N/A" if gpu.fan_percent is None else f"{gpu.fan_percent:.0f}%"
     heat = "N/A" if gpu.temperature_celsius is None else f"{gpu.temperature_celsius:.0f}C"
     power = "N/A" if gpu.power_watts is None else f"{gpu.power_watts:.0f}W"
@@ -115,9 +114,8 @@ def _gpu_rows(gpu: GpuReading, widths: Sequence[int], generation: str) -> list[s
         memory = f"{f'{used} / {size:>9}':>{second - 1}} "
     load = "N/A" if gpu.utilization_percent is None else f"{gpu.utilization_percent:.0f}%"
     state = f" {fan:>3}  {heat:>4}  {gpu.pstate or 'N/A':>4}"
-    lines.append(
-        f"|{state}{f'{power} / {limit:>5}':>{first - len(state) - 1}} |{memory}|{load:>9}{'Default':>{third - 10}} |"
-    )
+    draw = f"{f'{power} / {limit:>5}':>{first - len(state) - 1}} "
+    lines.append(f"|{state}{draw}|{memory}|{load:>9}{'Default':>{third - 10}} |")
     if generation in _THIRD_LINE:
         mig = {True: "Enabled", False: "Disabled", None: "N/A"}[gpu.mig_mode]
         lines.append(f"|{'':{first}}|{'':{second}}|{mig:>{third - 1}} |")

@@ -8,6 +8,7 @@ from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured
 
 PLENTY_WATTS = 300.0
 """No GPU draws this much without real work; used where the limit is not shown."""
+FEWEST_SECONDS = 5.0
 USUAL_REST = 0.10
 """Power at rest as a share of the limit, where this GPU was never seen at rest."""
 
@@ -22,6 +23,7 @@ def healthy_busy(
     min_power_share: float = 0.35,
     min_memory_percent: float = 10.0,
     min_active_ratio: float = 0.10,
+    min_swing_percent: float = 25.0,
 ) -> Fires | None:
     """The GPU works normally."""
     if gpu.reading.error or not gpu.present:
@@ -41,7 +43,13 @@ def healthy_busy(
         return None if _waits(gpu) else Fires(seen, confidence=confidence(gpu), variant="part-load")
     if busy < min_some_percent:
         return None
-    proof = _work(gpu, min_power_share, min_memory_percent, min_active_ratio)
+    try:
+        proof = _work(gpu, min_power_share, min_memory_percent, min_active_ratio)
+    except NotMeasured:
+        swings = _swings(gpu, min_swing_percent)
+        if not swings:
+            raise
+        return Fires((*seen, *swings), severity="info", confidence="possible", variant="comes-and-goes")
     if busy >= min_busy_percent and proof:
         return Fires((*seen, *proof), confidence="possible", variant="progress-unseen")
     if busy >= max_light_percent:
@@ -85,6 +93,17 @@ def _working_watts(gpu: GpuWindow, limit: float, share: float) -> float:
     except NotMeasured:
         rest = USUAL_REST * limit
     return rest + share * (limit - rest)
+
+
+def _swings(gpu: GpuWindow, min_swing_percent: float) -> tuple[Evidence, ...]:
+    """A series in which the load rises and falls: a kernel that only waits would hold it where it is."""
+    load = gpu.over("utilization_percent", W5)
+    if load.seconds < FEWEST_SECONDS or load.max - load.min < min_swing_percent:
+        return ()
+    return (
+        measured("utilization_min_percent", load.min, window=min(W5, load.seconds)),
+        measured("utilization_max_percent", load.max, window=min(W5, load.seconds)),
+    )
 
 
 def _work(

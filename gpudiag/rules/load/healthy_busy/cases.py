@@ -44,7 +44,23 @@ def _a_request_now_and_then() -> Window:
     return s.passes(minutes=6).window
 
 
+def _load_over_a_minute(*loads: float) -> Window:
+    s = Situation()
+    s.gpu(0).shows(utilization_percent=list(loads), memory_used_bytes=60 * GIB)
+    s.gpu(0).hides("power_watts", "power_limit_watts", "memory_utilization_percent")
+    return s.passes(minutes=1).window
+
+
 CASES = [
+    Case(
+        "load that rises and falls, and no power shown",
+        lambda: _load_over_a_minute(0.0, 95.0, 60.0, 0.0, 97.0),
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="comes-and-goes",
+    ),
+    Case("load that stays, and no power shown", lambda: _load_over_a_minute(100.0, 99.0, 100.0), "unjudged"),
     Case(
         "a server under load makes tokens",
         lambda: vllm_busy().window,

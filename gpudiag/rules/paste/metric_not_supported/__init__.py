@@ -1,4 +1,4 @@
-"""A value that decides reads N/A: not available to this GPU, driver model or account, and neither 0 nor a fault."""
+"""A value that decides reads N/A: not given by this GPU, driver model or account; no 0, no fault."""
 
 from collections.abc import Iterator
 

@@ -11,6 +11,7 @@ from api.app import parts
 from api.problems import NoSuch
 from api.resources.asked import json_answer, language, text_answer
 from gpudiag.rule import Rule
+from gpudiag.runbook import markdown
 from gpudiag.words import Language
 from gpudiag.words.foreign import plain
 from gpudiag.words.pages import page_of
@@ -61,5 +62,5 @@ def runbook_markdown(rule: str) -> Response:
         nearest = difflib.get_close_matches(rule, list(here.answers.rules.by_id), 3, 0.5)
         hint = f"; did you mean {', '.join(nearest)}?" if nearest else "; /v1/rules lists them"
         raise NoSuch(f"there is no rule {plain(rule, 64)!r}{hint}", nearest)
-    page = page_of(known.module, known.id, language(here.settings.serve.lang))
-    return text_answer(page.markdown, "text/markdown; charset=utf-8")
+    text = markdown(known, language(here.settings.serve.lang))
+    return text_answer(text, "text/markdown; charset=utf-8")

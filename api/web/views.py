@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from api.web import language, pictures, show
 from api.web.asked import Answers, Chat
 from api.web.playing import add_calculator
-from api.web.runbook import in_general, runbook_of
+from gpudiag.runbook import in_general, runbook_of
 from api.web.words import SENTENCES
 from gpudiag.errors import GpudiagError
 from gpudiag.words import words

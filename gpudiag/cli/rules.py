@@ -58,9 +58,14 @@ def show(rules: Any, rule_id: str, language: str, as_json: bool) -> int:
     if as_json:
         terminal.print_json(rule_json(rule, language))
         return 0
-    from gpudiag.words.pages import page_of
+    from gpudiag.plaintext import wrap
+    from gpudiag.runbook import markdown
 
-    print(page_of(rule.module, rule.id, language).markdown, end="")
+    for line in markdown(rule, language).splitlines():
+        hang = "  " if line.startswith("- ") else "   " if line[:1].isdigit() else ""
+        print(
+            "\n".join(wrap(line, terminal.columns(), hang)) if line.strip() and "`" not in line[:5] else line
+        )
     return 0
 
 

@@ -76,23 +76,6 @@ def _no_parent_told() -> Window:
 
 
 CASES = [
-    Case("ray's workers: the answering port decides", _under_ray, "fires", severity="ok"),
-    Case(
-        "no parent is told of: it may be an orphan",
-        _no_parent_told,
-        "fires",
-        severity="info",
-        variant="looks-like",
-    ),
-    Case(
-        "unified memory: the GPU has no total of its own",
-        _unified_memory,
-        "fires",
-        severity="info",
-        confidence="possible",
-        variant="total-unseen",
-    ),
-    Case("a pasted process list without the GPU's load", lambda: _unified_memory(None), "unjudged"),
     Case(
         "a vLLM server waits for requests",
         lambda: vllm_idle().window,
@@ -111,6 +94,23 @@ CASES = [
     Case(
         "an orphaned worker is never called normal", _orphan, "fires", severity="info", variant="looks-like"
     ),
+    Case("ray's workers: the answering port decides", _under_ray, "fires", severity="ok"),
+    Case(
+        "no parent is told of: it may be an orphan",
+        _no_parent_told,
+        "fires",
+        severity="info",
+        variant="looks-like",
+    ),
+    Case(
+        "unified memory: the GPU has no total of its own",
+        _unified_memory,
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="total-unseen",
+    ),
+    Case("a pasted process list without the GPU's load", lambda: _unified_memory(None), "unjudged"),
     Case("requests wait and none is served", _wedged, "clear"),
     Case("the server is at work", lambda: vllm_busy().window, "clear"),
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),

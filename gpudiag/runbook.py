@@ -1,4 +1,7 @@
-"""A rule's page with the numbers of worked examples: the first case in which it fires, of each variant."""
+"""A rule's page with the numbers of worked examples: the first case in which it fires, of each variant.
+
+The one home of runbooks: the web page, the Markdown, the command line and the written reference show them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from gpudiag.explain import explain
 from gpudiag.fleet import Fleet
 from gpudiag.rule import Case, Rule
 from gpudiag.window import NotMeasured
-from gpudiag.words import Language
+from gpudiag.words import Language, words
 from gpudiag.words.pages import Page, fill, flowing, page_of
 
 
@@ -53,6 +56,51 @@ def runbook_of(rule: Rule, language: Language) -> Runbook:
     )
 
 
+def markdown(rule: Rule, language: Language) -> str:
+    """The runbook as Markdown, with the numbers of its first example in the text."""
+    runbook, word = runbook_of(rule, language), words(language)
+    label = word.LABEL
+    first = runbook.forms[0] if runbook.forms else None
+    said = first.finding if first else runbook.page
+    headline = first.finding["headline"] if first else runbook.headline
+    mark = f" · {label['experimental']}" if rule.maturity == "experimental" else ""
+    severity, confidence = said.get("severity", rule.severity), said.get("confidence", rule.confidence)
+    lines = [
+        f"# {headline}",
+        "",
+        f"`{rule.id}` · {word.SEVERITY[severity]} · {word.CONFIDENCE[confidence]}{mark}",
+        "",
+    ]
+    if first:
+        lines += [f"{label['example']}: {first.title}.", ""]
+    lines += [f"## {label['seen']}", "", said["seen"], ""]
+    lines += [*(f"- {word.KIND[item['kind']]}: {item['text']}" for item in said["evidence"]), ""]
+    for name in ("means", "does_not_mean"):
+        lines += [f"## {label[name]}", "", said[name], ""]
+    lines += [f"## {label['next']}", ""]
+    for number, step in enumerate(said["next_steps"], 1):
+        lines.append(f"{number}. {step['text']}" + (f"\n   `{step['command']}`" if step["command"] else ""))
+    others = runbook.forms[1:]
+    if others:
+        lines += ["", f"## {label['other_forms']}", ""]
+        lines += [
+            f"- **{form.finding['headline']}** ({form.title}): {_first(form.finding['seen'])}"
+            for form in others
+        ]
+    if runbook.lookalikes:
+        lines += ["", f"## {label['lookalikes']}", "", *(f"- {title}" for title in runbook.lookalikes)]
+    if rule.thresholds:
+        lines += ["", f"## {label['thresholds']}", ""]
+        lines += [f"- `{name}` = {value!r}" for name, value in rule.thresholds.items()]
+    lines += ["", f"## {label['sources']}", "", *(f"- {source}" for source in runbook.sources), ""]
+    return "\n".join(lines)
+
+
+def _first(text: str) -> str:
+    """The first sentence of a text."""
+    return text.split("\n")[0].split(". ")[0].rstrip(".") + "."
+
+
 def _cases(rule: Rule) -> list[Case]:
     return list(importlib.import_module(f"{rule.module}.cases").CASES)
 
@@ -79,7 +127,7 @@ def _fired(rule: Rule, case: Case, language: Language) -> tuple[str | None, dict
         window, now = next(iter(subject.windows.values())), subject.judged_at
     else:
         window, now = subject, subject.time if case.now is None else case.now
-    checkup = examine(window, now=now)
+    checkup = examine(window, default_rules(), now)
     gpu = (
         next((g for g in window.gpus_in_order() if g.index == case.gpu), None)
         if rule.subject == "gpu"

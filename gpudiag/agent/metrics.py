@@ -122,6 +122,7 @@ RARE: tuple[Row, ...] = (
     Row(("temperature_shutdown_celsius",), "nvmlDeviceGetTemperatureThreshold", (0,)),
     Row(("temperature_slowdown_celsius",), "nvmlDeviceGetTemperatureThreshold", (1,)),
     Row(("temperature_memory_max_celsius",), "nvmlDeviceGetTemperatureThreshold", (2,)),
+    Row(("temperature_operating_max_celsius",), "nvmlDeviceGetTemperatureThreshold", (3,)),
     Row(("fan_count",), "nvmlDeviceGetNumFans"),
     Row(("ecc_mode", "ecc_mode_pending"), "nvmlDeviceGetEccMode", (), _switches),
     Row(("ecc_uncorrected_aggregate",), "nvmlDeviceGetTotalEccErrors", (_UNCORRECTED, _AGGREGATE)),

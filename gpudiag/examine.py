@@ -177,10 +177,11 @@ def observed(window: Window) -> Observed:
         if window.latest
         else 1
     )
+    paste = window.latest.paste if window.latest else None
     return Observed(
         start=start,
         end=window.time,
-        samples=rows * max(1, per_row),
+        samples=paste.samples if paste else rows * max(1, per_row),
         coverage_ratio=min(1.0, seconds / W5) if rows > 1 else None,
     )
 

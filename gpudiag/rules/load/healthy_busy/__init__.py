@@ -8,7 +8,7 @@ from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured
 
 PLENTY_WATTS = 300.0
 """No GPU draws this much without real work; used where the limit is not shown."""
-FEWEST_SECONDS = 5.0
+FEWEST_SAMPLES = 5
 USUAL_REST = 0.10
 """Power at rest as a share of the limit, where this GPU was never seen at rest."""
 
@@ -98,7 +98,9 @@ def _working_watts(gpu: GpuWindow, limit: float, share: float) -> float:
 def _swings(gpu: GpuWindow, min_swing_percent: float) -> tuple[Evidence, ...]:
     """A series in which the load rises and falls: a kernel that only waits would hold it where it is."""
     load = gpu.over("utilization_percent", W5)
-    if load.seconds < FEWEST_SECONDS or load.max - load.min < min_swing_percent:
+    paste = gpu.node.latest.paste if gpu.node.latest else None
+    samples = paste.samples if paste else load.seconds
+    if samples < FEWEST_SAMPLES or load.max - load.min < min_swing_percent:
         return ()
     return (
         measured("utilization_min_percent", load.min, window=min(W5, load.seconds)),

@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -27,11 +28,17 @@ View = TypeVar("View", bound=Callable[..., Any])
 COOKIE = "gpudiag_token"
 FRESH_SECONDS = 5.0  # a revoked token opens nothing after this
 FORWARDED = frozenset(
-    {
+    "HTTP_" + name.upper().replace("-", "_")
+    for name in (
         "forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip",
         "cf-connecting-ip", "fastly-client-ip", "x-original-host", "x-original-url", "x-amzn-trace-id",
-    }
+        "x-forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port",
+        "x-forwarded-server", "x-forwarded-by", "x-forwarded-prefix", "x-forwarded-ssl",
+        "x-forwarded-scheme", "x-forwarded-uri", "x-forwarded-user", "x-forwarded-email",
+        "x-forwarded-client-cert", "x-scheme", "x-envoy-external-address", "x-request-start",
+    )
 )  # fmt: skip
+"""What proxies add, as the server names headers."""
 
 _MAY: dict[str, frozenset[str]] = {
     "agent": frozenset({"agent", "admin"}),
@@ -141,13 +148,14 @@ class Gate:
         return token is not None and token.role in _MAY["reader"]
 
     def _given(self, req: Request) -> str | None:
-        header = req.headers.get("Authorization")
+        environ = req.environ
+        header = environ.get("HTTP_AUTHORIZATION")
         if header is not None:
             scheme, _, value = header.partition(" ")
             if scheme.lower() != "bearer" or not value.strip():
                 raise Unauthorized("the Authorization header wants the form 'Bearer TOKEN'")
             return value.strip()
-        cookie = req.cookies.get(COOKIE)
+        cookie = req.cookies.get(COOKIE) if "HTTP_COOKIE" in environ else None
         if cookie and (req.method in ("GET", "HEAD") or self._same_origin(req)):
             return cookie
         return None
@@ -180,22 +188,22 @@ class Gate:
 
     def is_local(self, req: Request) -> bool:
         """Whether the request comes from this machine and was meant for it."""
-        if self.behind_proxy or not is_loopback(req.remote_addr or ""):
+        environ = req.environ
+        if self.behind_proxy or not is_loopback(environ.get("REMOTE_ADDR") or ""):
             return False
-        if req.environ.get("SERVER_PROTOCOL") in ("HTTP/1.0", "HTTP/1"):
+        if environ.get("SERVER_PROTOCOL") in ("HTTP/1.0", "HTTP/1"):
             return False  # what a proxy speaks that adds no header; people's tools speak 1.1
-        for name, _ in req.headers:
-            low = name.lower()
-            if low in FORWARDED or low.startswith("x-forwarded-"):
-                return False
-        return is_loopback_host(req.headers.get("Host", "")) and self._same_origin(req)
+        if not environ.keys().isdisjoint(FORWARDED):
+            return False
+        return is_loopback_host(environ.get("HTTP_HOST", "")) and self._same_origin(req)
 
     @staticmethod
     def _same_origin(req: Request) -> bool:
-        origin = req.headers.get("Origin")
-        return origin is None or urlsplit(origin).netloc.lower() == req.headers.get("Host", "").lower()
+        origin = req.environ.get("HTTP_ORIGIN")
+        return origin is None or urlsplit(origin).netloc.lower() == req.environ.get("HTTP_HOST", "").lower()
 
 
+@lru_cache(maxsize=1_024)
 def is_loopback(address: str) -> bool:
     """Whether an IP address is of this machine itself."""
     try:
@@ -206,6 +214,7 @@ def is_loopback(address: str) -> bool:
     return (mapped or parsed).is_loopback
 
 
+@lru_cache(maxsize=1_024)
 def is_loopback_host(host: str) -> bool:
     """Whether a Host header (or a bind address) names this machine itself."""
     try:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import fnmatch
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
 
+from api.signs import CALM_SECONDS, signs_of
 from api.store import Store
 from api.store.decisions import Maintenance, Mute
 from api.store.snapshots import StoredNode, StoredSnapshot
@@ -37,6 +38,7 @@ REBUILT_SECONDS = 3600.0  # how far back a window is read again at most
 SILENT_INTERVALS = 2.5  # a node that is silent for longer is judged again by the clock
 STEADY_SECONDS = 2.0  # offsets of clocks that differ by less are the network's doing
 TWO_AGENTS_TOLD = 900.0
+WAITS_SECONDS = 15.0  # no newer snapshot came that would have had a node judged
 
 
 @dataclass(slots=True)
@@ -58,6 +60,7 @@ class NodeState:
         "headlines",
         "id",
         "judged_by_clock",
+        "judged_time",
         "last_id",
         "loaded",
         "lock",
@@ -67,10 +70,12 @@ class NodeState:
         "packed_at",
         "rank",
         "said",
+        "signs",
         "starts",
         "stored",
         "two_agents_at",
         "version",
+        "waits",
         "window",
     )
 
@@ -88,6 +93,9 @@ class NodeState:
         self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
         self.starts: dict[int, Start] = {}
         self.current: int | None = None
+        self.signs: Hashable = None
+        self.judged_time = 0.0  # the window's time when it was last judged
+        self.waits = False  # the newest snapshot was not judged yet
         self.two_agents_at = -TWO_AGENTS_TOLD
         self.offset = 0.0
         self.last_id = 0
@@ -123,6 +131,7 @@ class Judge:
         self.store, self.settings, self.rules, self.clock = store, settings, rules, clock
         self.nodes: dict[str, NodeState] = {row.name: NodeState(row) for row in store.snapshots.nodes()}
         self.pending = Pending()
+        self._writing = threading.RLock()
         self.mutes: list[Mute] = []
         self.maintained: dict[int, Maintenance] = {}
         self.together = Together(self)
@@ -246,7 +255,7 @@ class Judge:
                     log.warning(
                         "the packed window of %s cannot be read; its older past starts anew", state.name
                     )
-            self._examine(state, self.clock(), keep=False)
+            self._examine(state, self.clock(), keep=self.store.embedded)
         state.loaded = True
 
     def fold_stored(self, state: NodeState, row: StoredSnapshot) -> bool:
@@ -271,10 +280,32 @@ class Judge:
         with state.lock:
             try:
                 if self._fold(state, snapshot, received_at):
-                    late = received_at - snapshot.taken_at > 2.0 * state.window.interval
-                    self._examine(state, snapshot.taken_at if late else received_at, keep=True)
+                    self._judge_in_time(state, received_at)
             except Exception:  # one snapshot must not stop the reports of all the others
                 log.exception("%s cannot be judged; its snapshot is stored", state.name)
+            state.window.rest()
+
+    def _judge_in_time(self, state: NodeState, received_at: float) -> None:
+        """Judge now when something changed or the last time is long ago; else it waits (see api/signs.py)."""
+        window = state.window
+        if self.store.embedded:
+            signs = signs_of(window)
+            calm = signs is not None and signs == state.signs
+            state.signs = signs
+            if calm and 0.0 <= window.time - state.judged_time < CALM_SECONDS:
+                state.waits = True
+                return
+        self._examine(state, self._now_for(window, received_at), keep=True)
+
+    @staticmethod
+    def _now_for(window: Window, received_at: float) -> float:
+        """The judge's time: that of the data when it came late."""
+        return window.time if received_at - window.time > 2.0 * window.interval else received_at
+
+    def be_current(self, state: NodeState) -> None:
+        """Judge a node whose newest snapshot still waits for it; the caller holds its lock."""
+        if state.waits:
+            self._examine(state, self._now_for(state.window, state.window.received_at), keep=True)
             state.window.rest()
 
     def _fold(self, state: NodeState, snapshot: Snapshot, received_at: float) -> bool:
@@ -333,6 +364,7 @@ class Judge:
         window = state.window
         if window.latest is None:
             return
+        state.waits, state.judged_time = False, window.time
         checkup = judge(window, self.rules, now)
         changes = reconcile(state.open, checkup, self.rules, window)
         checkup.findings = self._shown(changes.open, checkup)
@@ -344,14 +376,29 @@ class Judge:
         state.rank = (verdict.severity, verdict.rule)
         if not keep:
             return
-        if changes.any:
-            self._remember(state, changes, now)
         if changes.any or moved:
             if moved:
                 state.changed_at = now
             stored = {lang: self.verdict(state, lang) for lang in LANGUAGES}
             said = {"verdicts": stored, "gpus": len(window.latest.gpus)}
-            self.pending.verdicts[state.id] = (state, said)
+            with self._writing:
+                self._remember(state, changes, now)
+                self.pending.verdicts[state.id] = (state, said)
+
+    def take_pending(self) -> Pending:
+        """What has to be written, which is then the caller's to write."""
+        with self._writing:
+            pending, self.pending = self.pending, Pending()
+        return pending
+
+    def put_back(self, pending: Pending) -> None:
+        """It could not be written: it comes before what has come since."""
+        with self._writing:
+            newer = self.pending
+            pending.episodes |= newer.episodes
+            pending.feed += newer.feed
+            pending.verdicts |= newer.verdicts
+            self.pending = pending
 
     def _shown(self, open_findings: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:
         """What is seen and what is still open. Of a silent node, only what silence cannot end."""
@@ -364,23 +411,18 @@ class Judge:
 
     def remember_fleet(self, changes: Changes, now: float, source: str) -> None:
         """The same for what rules about several nodes found."""
+        with self._writing:
+            self._remember_fleet(changes, now, source)
+
+    def _remember_fleet(self, changes: Changes, now: float, source: str) -> None:
         ended = (*changes.resolved, *changes.gone)
         for what in ("opened", "changed", "resolved", "gone"):
             for finding in getattr(changes, what):
                 host = self.together.host_of(finding)
                 state = self.nodes.get(host) if host is not None else None
-                self.pending.feed.append(
-                    {
-                        "at": now,
-                        "node_id": state.id if state else FLEET_ID,
-                        "node": state.name if state else FLEET,
-                        "finding_id": finding.id,
-                        "what": what,
-                        "quiet": self.quiet(state, finding.rule, now) if state else None,
-                        "source": source,
-                        "finding": msgspec.json.encode(finding),
-                    }
-                )
+                node_id, name = (state.id, state.name) if state else (FLEET_ID, FLEET)
+                quiet = self.quiet(state, finding.rule, now) if state else None
+                self.pending.feed.append(self._entry(node_id, name, finding, what, now, quiet, source))
         for known in changes.open.values():
             if known.finding in changes.opened or known.finding in changes.changed:
                 self.pending.episodes[str(known.finding.id)] = (FLEET_ID, known, None)
@@ -404,20 +446,27 @@ class Judge:
     def tell(self, state: NodeState, finding: Finding, what: str, now: float) -> None:
         """Put a change into the feed."""
         latest = state.window.latest
-        self.pending.feed.append(
-            {
-                "at": now,
-                "node_id": state.id,
-                "node": state.name,
-                "finding_id": finding.id,
-                "what": what,
-                "quiet": self.quiet(state, finding.rule, now),
-                "source": latest.source if latest else "agent",
-                "finding": msgspec.json.encode(finding),
-            }
-        )
+        source = latest.source if latest else "agent"
+        quiet = self.quiet(state, finding.rule, now)
+        with self._writing:
+            self.pending.feed.append(self._entry(state.id, state.name, finding, what, now, quiet, source))
         if what != "changed":
             self.together.note(now, state.name, finding, what)
+
+    @staticmethod
+    def _entry(
+        node_id: int, node: str, finding: Finding, what: str, now: float, quiet: str | None, source: str
+    ) -> dict[str, Any]:
+        return {
+            "at": now,
+            "node_id": node_id,
+            "node": node,
+            "finding_id": finding.id,
+            "what": what,
+            "quiet": quiet,
+            "source": source,
+            "finding": msgspec.json.encode(finding),
+        }
 
     def quiet(self, state: NodeState, rule: str, now: float) -> str | None:
         """Whether people asked not to be told: `muted`, `maintenance` or None."""
@@ -443,6 +492,7 @@ class Judge:
 
     def said(self, state: NodeState, language: Language, runbooks: str) -> dict[str, Any] | None:
         """The node's diagnosis; the caller holds its lock. None when nothing is kept of it."""
+        self.be_current(state)
         checkup = state.checkup
         if checkup is None:
             return None
@@ -462,6 +512,9 @@ class Judge:
             window = state.window
             if not state.loaded and self.store.embedded:
                 continue
+            if state.waits and now - window.received_at >= WAITS_SECONDS:
+                with state.lock:
+                    self.be_current(state)
             silent = window.age(now) > SILENT_INTERVALS * window.interval
             if silent and now - state.judged_by_clock >= 5.0:
                 state.judged_by_clock = now

@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from api.intake import Arrived
-from api.judge import Judge, NodeState, Pending
+from api.judge import Judge, NodeState
 from api.store import Store, StoreCorrupt, StoreError
 from api.store.snapshots import pack, start_key
 from api.together import EVERY_SECONDS
@@ -245,8 +245,7 @@ class Writer:
                 self.store.lock_nodes(connection, ids.values())
                 fresh = self._store(batch, connection)
                 self._judge(fresh)
-                pending, self.judge.pending = self.judge.pending, Pending()
-                pending.write(self.store, connection)
+                self.judge.take_pending().write(self.store, connection)
                 seen = {state.id: (state, received_at) for state, _, received_at in fresh}
                 self.store.snapshots.save_seen(connection, [(key, at) for key, (_, at) in seen.items()])
                 last = self.store.snapshots.last_ids(connection, seen)
@@ -254,7 +253,7 @@ class Writer:
                 state.last_id = last.get(key, state.last_id)
             return fresh
         except BaseException:
-            self.judge.pending = Pending()
+            self.judge.take_pending()
             self.judge.unload(s for name in names if (s := self.judge.nodes.get(name)) is not None)
             raise
 
@@ -337,7 +336,7 @@ class Writer:
         return self.store.snapshots.known(connection, doubtful) if doubtful else set()
 
     def _write_pending(self) -> None:
-        pending = self.judge.pending
+        pending = self.judge.take_pending()
         if not pending:
             return
         try:
@@ -346,9 +345,10 @@ class Writer:
         except StoreCorrupt as error:
             self._set_aside(error)
         except StoreError as error:
-            self._told(error)  # it stays pending
-        else:
-            self.judge.pending = Pending()
+            self.judge.put_back(pending)
+            self._told(error)
+        except Exception:
+            log.exception("what was judged could not be written, and is not in the feed")
 
     def _set_aside(self, error: StoreCorrupt) -> None:
         aside = self.store.start_afresh()
@@ -359,7 +359,7 @@ class Writer:
             for state in list(self.judge.nodes.values()):
                 state.id = self.store.snapshots.add_node(connection, state.name, now)
                 state.starts.clear()
-        self.judge.pending = Pending()
+        self.judge.take_pending()
 
     def _told(self, error: StoreError) -> None:
         if str(error) != str(self.trouble):

@@ -499,10 +499,8 @@ _NO_RISE = (None,) * len(GPU_RISES)
 
 
 def _gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
-    cells: list[float] = []
     samples = gpu.samples
-    for series, latest in zip(_gauges(samples) if samples else _NO_SAMPLES, _gauges(gpu), strict=True):
-        cells += _mean_min_max(series, latest)
+    cells = _gauge_cells(_gauges(samples) if samples else _NO_SAMPLES, gpu)
     cells += [NAN if value is None else value for value in _slow(gpu)]
     cells += _usual(cells)
     cells += _rises(gpu, before)
@@ -517,6 +515,23 @@ def _gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
         cells.append(_share(series, SPINNING_PERCENT, math.inf, latest))
     cells += _event_row(samples.clocks_event_reasons if samples else None, gpu.clocks_event_reasons)
     return array("f", cells)
+
+
+def _gauge_cells(series: tuple[Any, ...], gpu: GpuReading) -> list[float]:
+    """Mean, minimum and maximum of every gauge."""
+    cells: list[float] = []
+    if None not in series:
+        try:
+            for total, low, high, n in zip(
+                map(sum, series), map(min, series), map(max, series), map(len, series), strict=True
+            ):
+                cells += (total / n, low, high)
+            return cells
+        except (TypeError, ValueError):  # a None among the samples, or none at all
+            cells = []
+    for samples, latest in zip(series, _gauges(gpu), strict=True):
+        cells += _mean_min_max(samples, latest)
+    return cells
 
 
 def _rises(gpu: GpuReading, before: GpuReading | None) -> Iterable[float]:

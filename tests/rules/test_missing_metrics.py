@@ -80,14 +80,14 @@ def test_judging_goes_on_without_any_one_value(make: object) -> None:
     ):
         for name in names:
             s: Situation = make()  # type: ignore[operator]
-            records = {
+            by_owner: dict[str, list[Any]] = {
                 "gpu": [s.gpu(0).reading],
                 "host": [s.host],
                 "process": list(s.processes.values()),
                 "engine": list(s.engines.values()),
-            }[owner]
+            }
             s.gpu(0).waves.pop(name, None)
-            for record in records:
+            for record in by_owner[owner]:
                 setattr(record, name, None)
             s.rates = {key: rate for key, rate in s.rates.items() if key[1] != name}
             checkup = examine(s.passes(minutes=6).window)

@@ -24,7 +24,7 @@ UNJUDGED = [
 @pytest.mark.parametrize(("rule", "case"), UNJUDGED)
 def test_what_is_missing_has_words(rule: Rule, case: Case, language: str) -> None:
     entries: list[Unjudged] = examine(case.window(), Ruleset([rule]), now=case.now).unjudged  # type: ignore[arg-type]
-    known = words(language)  # type: ignore[arg-type]
+    known = words(language)
     missing = {name for entry in entries for name in entry.missing if not name.startswith("engine")}
 
     assert missing <= known.MISSING.keys() | known.LABELS.keys()

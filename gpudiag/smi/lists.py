@@ -54,10 +54,12 @@ def read_gpustat(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
     sheets: list[Sheet] = []
     used: list[int] = []
     for number, line in enumerate(lines):
-        if not line.lstrip().startswith("[") or "|" not in line or len(line) > 2000:
+        if not line.lstrip().startswith("[") or len(line) > 2000:
             continue
         found = _STAT.match(line)
         if found is None:
+            if number - 1 in used[-1:] and sheets:
+                sheets[-1].cut_gpus += 1
             continue
         used.append(number)
         index = int(found[1])

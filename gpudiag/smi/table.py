@@ -64,10 +64,15 @@ class TableReader:
 
     def read(self, lines: Iterable[str]) -> list[int]:
         """Read all lines; the numbers of those that were understood."""
-        used = []
+        used, last = [], ""
         for number, line in enumerate(lines):
-            if self.line(line):
-                used.append(number)
+            if line:
+                last = line
+                if self.line(line):
+                    used.append(number)
+        corners = 4 if self.part == "gpus" and self.body else 2
+        if self.sheet is not None and _ends_open(last, 4 if self.part == "gpus" else 2, corners):
+            self.sheet.missing.add("document")
         self.finish()
         return used
 
@@ -360,6 +365,16 @@ def _inside(line: str) -> tuple[str | None, bool]:
     if rest.endswith("+") and set(rest) <= _BORDER:
         return rest, True
     return line[first + 1 :], False
+
+
+def _ends_open(line: str, bars: int, corners: int) -> bool:
+    """Whether the last line of a text belongs to a table and is not closed: the text was cut in it."""
+    text = line.strip()
+    if text[:1] == "|" and text.count("|") < bars and "=" not in text and "--" not in text:
+        return True
+    if text[:2] == "+-" and text.count("+") < corners:
+        return True
+    return text[:1] in ("|", "+") and text.rstrip(" \\'`\"")[-1:] not in ("|", "+") and len(text) <= LONGEST
 
 
 def _ecc(gpu: Draft, text: str) -> None:

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from gpudiag.model import Evidence
 from gpudiag.rule import declared, measured
-from gpudiag.window import W5, W6H, EngineWindow, GpuWindow, NotMeasured, ProcessWindow
+from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured, ProcessWindow
 
 MOST_PERCENT = 30.0  # mean utilization that is still called low
 OTHERS_PERCENT = 60.0  # a sibling GPU of the same engine that works this much does the work
 ASKED_SHARE = 0.8  # of the samples in which somebody asked
 WORKED_PERCENT = 50.0  # a training process that once reached this has work to do
+MEMORY_SECONDS = 43_200.0  # how far back that is looked for
 
 
 class Load(NamedTuple):
@@ -30,15 +31,26 @@ def load_on(gpu: GpuWindow) -> Load | None:
         if engine.reading.metrics_ok and engine.share("loaded", W5) >= ASKED_SHARE:
             return Load("requests", _asked(engine), engine=engine)
     training = next((p for p in gpu.processes if p.workload.kind == "training" or p.reading.ranks), None)
-    if training is not None and gpu.over("utilization_percent", W6H).max >= WORKED_PERCENT:
-        best = gpu.over("utilization_percent", W6H).max
-        return Load("training", (measured("best_percent", round(best), window=W6H),), process=training)
+    best = _worked_before(gpu, training) if training is not None else 0.0
+    if training is not None and best >= WORKED_PERCENT:
+        evidence = measured("best_percent", round(best), window=MEMORY_SECONDS)
+        return Load("training", (evidence,), process=training)
     labels = gpu.node.latest.labels if gpu.node.latest else None
     if labels and labels.get("expected_busy", "").lower() in ("1", "true", "yes"):
         return Load("declared", (declared("expected_busy", True, source="label"),))
     if any(w.kind == "engine" for w in gpu.workloads) and not any(e.reading.metrics_ok for e in engines):
         raise NotMeasured("engine", reason="unreachable" if engines else None)
     return None
+
+
+def _worked_before(gpu: GpuWindow, process: ProcessWindow) -> float:
+    """The best it did in its life before the last five minutes: work that has just begun is no evidence."""
+    first, last = process.reading.started_at or 0.0, gpu.node.time - W5
+    rows = [
+        *gpu.track.series("utilization_percent", MEMORY_SECONDS),
+        *gpu.track.series("utilization_percent", 3600.0),
+    ]
+    return max((value for at, value in rows if first <= at <= last), default=0.0)
 
 
 def _asked(engine: EngineWindow) -> tuple[Evidence, ...]:
@@ -65,6 +77,9 @@ def starved(gpu: GpuWindow, most_percent: float = MOST_PERCENT) -> Load | None:
     if load is None:
         return None
     gpu.require(W5)
+    asks = load.engine or load.process
+    if asks is not None:
+        asks.require(W5)  # what the GPU did before somebody asked is no evidence
     if load.engine is not None and _another_works(gpu, load.engine):
         return None
     if load.process is not None and writes_checkpoint(load.process):

@@ -46,4 +46,6 @@ def _group(process: ProcessWindow) -> str:
     """Processes of one job or one parent belong together."""
     reading = process.reading
     job = reading.slurm_job or reading.pod or reading.container
-    return job or (f"parent {reading.parent_pid}" if reading.parent_pid else f"pid {reading.pid}")
+    if job is None and reading.parent_pid not in (None, 1) and reading.parent_name != "systemd":
+        return f"parent {reading.parent_pid}"
+    return job or f"pid {reading.pid}"  # init takes over everybody's children

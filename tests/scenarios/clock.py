@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 PATIENCE = 20.0  # real seconds for a thread that works
-DRIVER_PATIENCE = 0.15  # real seconds for a call into the driver, which may hang
+DRIVER_PATIENCE = 0.5  # real seconds for a call into the driver, which may hang
 
 
 class _Wait:

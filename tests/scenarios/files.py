@@ -54,6 +54,7 @@ class HostFiles(FakeHost):
         self._ticks = [[1000.0, 100_000.0, 10.0] for _ in range(cores)]  # busy, idle, iowait
         self.file("sys/kernel/random/boot_id", BOOT_ID)
         self.machine(memory_total_gib=512, memory_available_gib=450)
+        self.process(1, "systemd" if sees_all else "tini", parent=0)
         self.pressure()
         self.file("vmstat", "pswpin 0\n")
         self.file("modules", "nvidia_uvm 1 0 - Live 0x0\nnvidia 2 1 nvidia_uvm, Live 0x0\n")
@@ -150,6 +151,13 @@ class HostFiles(FakeHost):
     def logged(self, message: str) -> None:
         """A line of the kernel log, now."""
         self.logs(message, seconds=self.up_seconds + self.at)
+
+    def kernel_lines(self) -> list[str]:
+        """The records of the kernel log."""
+        if not self.kmsg.exists():
+            return []
+        lines = self.kmsg.read_text(errors="replace").splitlines()
+        return [line for line in lines if line and not line.startswith(" ")]
 
     # ---- inside
 

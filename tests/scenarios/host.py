@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -16,7 +17,7 @@ from tests.scenarios.engine_pages import Engine, Load
 from tests.scenarios.files import HostFiles, Tale, folder
 
 INTERVAL = 10.0
-START = 1_790_000_000.0
+START = float(int(time.time()))  # the driver stamps its samples with the time of day
 TX, RX = 197, 198  # NVML's counters of bytes over PCIe
 
 
@@ -128,6 +129,7 @@ class Host:
         self.node, self._api = node, api
         self.nvml = Nvml(gpus=gpus, model=model, driver_version=driver_version).load()
         self.clock = SteppedClock(start)
+        self.nvml.clock_is(start)
         self.files = HostFiles(root, cores=cores, up_seconds=up_seconds, sees_all=sees_all)
         self.declared = declared
         self.gpus = [GpuTale(gpu) for gpu in self.nvml.gpus]
@@ -306,7 +308,7 @@ class Host:
         for engine in self.engines:
             engine.load.goes_on(moment - self._at)
         self._at = moment
-        self.nvml.clock_is(self.clock.time() + 0.0)
+        self.nvml.clock_is(self.clock.time() - self.clock.monotonic() + moment)
         if moment - self._told_at >= INTERVAL or moment % INTERVAL == 0:
             self._told_at = moment
             self.files.tell(moment)

@@ -121,15 +121,15 @@ class Judge:
                 self.outcome.alarms.setdefault(finding.rule, words)
 
 
-def play(scenario: Scenario) -> Outcome:
-    """Plays it and compares."""
+def play(scenario: Scenario, at_end: Callable[[Host], None] | None = None) -> Outcome:
+    """Plays it and compares; `at_end` may look at the host before it is taken down."""
     begun = time.monotonic()
     outcome = Outcome(scenario.name)
     try:
         if scenario.over_http:
             scenario.play(outcome)
         else:
-            _play_on_one_host(scenario, outcome)
+            _play_on_one_host(scenario, outcome, at_end)
     except Exception:
         outcome.complaints.append("the story broke off:\n" + traceback.format_exc())
     else:
@@ -143,12 +143,14 @@ def play_by_name(name: str) -> Outcome:
     return play(next(one for one in all_scenarios() if one.name == name))
 
 
-def _play_on_one_host(scenario: Scenario, outcome: Outcome) -> None:
+def _play_on_one_host(scenario: Scenario, outcome: Outcome, at_end: Callable[[Host], None] | None) -> None:
     judged = Judge("node-1", outcome)
     host = Host(judged, **scenario.host)
     try:
         scenario.play(host)
         checkup = examine(judged.window, judged.rules, now=host.clock.time())
+        if at_end is not None:
+            at_end(host)
     finally:
         host.close()
     judged.look(checkup)

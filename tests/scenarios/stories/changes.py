@@ -349,7 +349,7 @@ def unknown_job_works_a_little(host: Host) -> None:
 def many_programs_fault_on_one_gpu(host: Host) -> None:
     for number in range(12):
         host.kernel_log(
-            f"NVRM: Xid (PCI:0000:18:00): 13, pid={7000 + number}, name=job{number}, Graphics SM Warp Exception"
+            f"NVRM: Xid (PCI:0000:18:00): 13, pid={7000 + number}, name=job, Graphics SM Warp Exception"
         )
         host.for_minutes(1)
 

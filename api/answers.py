@@ -12,7 +12,9 @@ from flask import request
 
 from api.access import Gate
 from api.judge import Judge, NodeState
+from api.places import place_of
 from api.problems import BadRequest, NoSuch
+from api.since import TROUBLE, Since, since_ok
 from api.store import Store
 from api.store.decisions import Deed, Mute
 from api.store.episodes import Change
@@ -33,6 +35,8 @@ HISTORY_METRICS = (
     "temperature_celsius",
     "sm_clock_megahertz",
 )
+CHANGED_SECONDS = 5.0  # what changed since a node was ok is looked up again after so long
+MOST_REMEMBERED = 20_000
 LONGEST_HISTORY = 7 * 86_400.0
 
 
@@ -85,6 +89,7 @@ class Answers:
         self.writer, self.gate, self.rules = writer, gate, rules
         self.public_url = (settings.serve.public_url or "").rstrip("/")
         self.runbooks = f"{self.public_url}/runbooks"
+        self._since: dict[tuple[Any, ...], tuple[float, dict[str, Any] | None]] = {}
 
     def now(self) -> float:
         return self.judge.clock()
@@ -141,7 +146,8 @@ class Answers:
         window: str | None = None,
     ) -> dict[str, Any]:
         """One node's diagnosis; of one GPU when `gpu` is given; of the past when `at` is."""
-        state = self.node(node)
+        place = place_of(self.judge, node)
+        state, gpu = place.state, place.gpu if gpu is None else gpu
         span = span_of(window) if window is not None else None
         if at is not None or span is not None:
             said = self._past(state, language, at, span)
@@ -156,7 +162,40 @@ class Answers:
                 "observed": {**known["observed"], "age_seconds": age},
                 "notes": known["notes"] + self._notes(state, language),
             }
+        said["changed"] = self._changed(state, language, said["verdict"], at)
+        if place.who is not None:
+            said["asked"] = {"who": plain(place.who), "where": place.where}
+            note = NOTES[language]["asked"].format(who=plain(place.who), where=place.where)
+            said["notes"] = [note, *said["notes"]]
         return said if gpu is None else only_gpu(said, gpu)
+
+    def _changed(
+        self, state: NodeState, language: Language, verdict: dict[str, Any], at: str | None
+    ) -> dict[str, Any] | None:
+        """What came and went since the node was last ok; None while it is."""
+        if verdict["severity"] not in TROUBLE:
+            return None
+        key = (state.id, language, verdict["severity"], verdict["rule"], verdict["gpu"])
+        now = self.now()
+        known = self._since.get(key) if at is None else None
+        if known is not None and 0 <= now - known[0] < CHANGED_SECONDS:
+            return known[1]
+        row = self.store.snapshots.node(state.name)
+        found = row and since_ok(self.store, state.id, row.first_seen, now if at is None else moment(at, now))
+        said = self._changed_json(state, found, language) if found else None
+        if at is None:
+            if len(self._since) > MOST_REMEMBERED:
+                self._since.clear()
+            self._since[key] = (now, said)
+        return said
+
+    def _changed_json(self, state: NodeState, since: Since, language: Language) -> dict[str, Any]:
+        items = []
+        for event in since.happened:
+            worded = self.worded(state.name, event.finding, "agent", language)
+            kept = {name: worded[name] for name in ("rule", "severity", "gpu", "headline")}
+            items.append({"at": iso(event.at), "what": event.what, "id": event.finding.id, **kept})
+        return {"last_ok": iso(since.last_ok), "items": items}
 
     def _past(
         self, state: NodeState, language: Language, at: str | None, span: float | None
@@ -200,7 +239,7 @@ class Answers:
         self, node: str, seconds: float, at: str | None = None, metrics: tuple[str, ...] = HISTORY_METRICS
     ) -> dict[str, Any]:
         """`{"node", "from", "to", "gpus": [{"index", "series": {metric: [[unix seconds, value], …]}}]}`."""
-        state = self.node(node)
+        state = place_of(self.judge, node).state
         span = min(seconds, LONGEST_HISTORY)
         if at is not None:
             past = self.judge.past(state, min(moment(at, self.now()), self.now()), span)
@@ -300,12 +339,14 @@ NOTES = {
         "two_agents": "Two agents report as {node}: two machines may be mixed. Give each its own --node.",
         "maintenance": "In maintenance until {until}, set by {by}: nobody is told of its findings.",
         "store": "New reports are not being stored: {trouble}",
+        "asked": "You asked for {who}: it runs on {where}.",
     },
     "ko": {
         "two_agents": "에이전트 두 개가 {node} 이름으로 보고하고 있습니다. "
         "두 장비의 값이 섞일 수 있으니 각각 다른 --node 이름을 주십시오.",
         "maintenance": "{until}까지 점검 중입니다(설정: {by}). 이 노드의 진단은 알리지 않습니다.",
         "store": "새 보고가 저장되지 않고 있습니다: {trouble}",
+        "asked": "물어보신 대상({who})이 실행되는 곳: {where}.",
     },
 }
 

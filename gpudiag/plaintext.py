@@ -51,6 +51,7 @@ class _Layout:
         lines += self.memory(diagnosis, verdict.get("gpu"))
         lines += self.processes(diagnosis, verdict.get("gpu"))
         lines += self.also(diagnosis, head)
+        lines += self.changed(diagnosis)
         lines += self.unjudged(diagnosis)
         notes = [n for n in diagnosis["notes"] if n != self.words.LABEL["simulated"]]
         if notes:
@@ -186,6 +187,20 @@ class _Layout:
                 lines.append(f"  - {rule}")
         return ["", self.words.LABEL["also"], *lines] if lines else []
 
+    def changed(self, diagnosis: dict[str, Any]) -> list[str]:
+        """What came and went since the node was last ok, as a server remembers it."""
+        since = diagnosis.get("changed")
+        if not since or not since["items"]:
+            return []
+        said, last_ok = self.words.CHANGED, since["last_ok"]
+        lines = ["", said["last_ok"].format(time=_clock(last_ok)) if last_ok else said["never"]]
+        for item in since["items"]:
+            several = item["gpu"] is not None and len(diagnosis["gpus"]) > 1
+            where = f"GPU {item['gpu']}: " if several else ""
+            text = f"{_clock(item['at'])}  {said[item['what']]}: {where}{item['headline']}"
+            lines += wrap(text, self.width - 2, " " * 22, "  ")
+        return lines
+
     def unjudged(self, diagnosis: dict[str, Any]) -> list[str]:
         entries: dict[tuple[str, str], list[str]] = {}
         for entry in [*diagnosis["unjudged"], *(u for g in diagnosis["gpus"] for u in g["unjudged"])]:
@@ -307,6 +322,11 @@ def _words(text: str, longest: int) -> Iterator[str]:
 def numbers(indexes: Iterable[int | None]) -> str:
     """`0-3, 5`: runs of indexes written short."""
     return units.runs(index for index in indexes if index is not None)
+
+
+def _clock(moment: str) -> str:
+    """An ISO time as people read it."""
+    return moment[:16].replace("T", " ") + " UTC"
 
 
 def _or_na(value: Any, show: Any) -> str:

@@ -28,7 +28,7 @@ def fleet() -> Response:
 
 @diagnose.get("/diagnose/<node>")
 def of_node(node: str) -> Response:
-    """One node."""
+    """One node, or the one where a pod, `job:ID` or `pid:N` runs."""
     here = parts()
     lang = language(here.settings.serve.lang)
     said = here.answers.diagnosis(
@@ -41,6 +41,12 @@ def of_node(node: str) -> Response:
     if wants_json():
         return json_answer(said)
     return text_answer(diagnosis_text(said, lang, colour=_colour()))
+
+
+@diagnose.get("/diagnose/<namespace>/<pod>")
+def of_pod(namespace: str, pod: str) -> Response:
+    """The node and GPU where a pod runs; also of `job/ID` and `pid/N`."""
+    return of_node(f"{namespace}/{pod}")
 
 
 @diagnose.post("/diagnose")

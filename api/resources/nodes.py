@@ -37,7 +37,10 @@ def fleet() -> Response:
 
 @nodes.get("/v1/nodes/<node>")
 def diagnosis(node: str) -> Response:
-    """The node's diagnosis; of one GPU, of the past, over another window, in another language."""
+    """The diagnosis of a node, or of where a pod, `job:ID` or `pid:N` runs.
+
+    Of one GPU, of the past, over another window, in another language.
+    """
     here = parts()
     said = here.answers.diagnosis(
         node,
@@ -47,6 +50,12 @@ def diagnosis(node: str) -> Response:
         request.args.get("window") or None,
     )
     return json_answer(said)
+
+
+@nodes.get("/v1/nodes/<namespace>/<pod>")
+def diagnosis_of_pod(namespace: str, pod: str) -> Response:
+    """The diagnosis of the node and GPU where a pod runs; also of `job/ID` and `pid/N`."""
+    return diagnosis(f"{namespace}/{pod}")
 
 
 @nodes.get("/v1/nodes/<node>/history")

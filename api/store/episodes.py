@@ -42,6 +42,20 @@ class Episode(NamedTuple):
     episode: OpenFinding
 
 
+class Span(NamedTuple):
+    """From when to when a finding was open; `ended_at` is None while it is."""
+
+    opened_at: float
+    ended_at: float | None
+    severity: str
+    state: str
+    packed: bytes
+
+    @property
+    def finding(self) -> Finding:
+        return EPISODE.decode(self.packed).finding
+
+
 EPISODE = msgspec.json.Decoder(OpenFinding)
 FINDING = msgspec.json.Decoder(Finding)
 
@@ -116,6 +130,21 @@ class Episodes:
         with self._store.reading() as connection:
             rows = connection.execute(select(findings.c.episode).where(where)).scalars().all()
         return [EPISODE.decode(row) for row in rows]
+
+    def spans(self, node_id: int, since: float, most: int = 500) -> list[Span]:
+        """The newest findings of a node that are open, or ended after `since`."""
+        columns = (
+            findings.c.opened_at,
+            findings.c.ended_at,
+            findings.c.severity,
+            findings.c.state,
+            findings.c.episode,
+        )
+        reaches = or_(findings.c.ended_at.is_(None), findings.c.ended_at > since)
+        statement = select(*columns).where(and_(findings.c.node_id == node_id, reaches))
+        with self._store.reading() as connection:
+            rows = connection.execute(statement.order_by(findings.c.opened_at.desc()).limit(most)).all()
+        return [Span(*row) for row in rows]
 
     def get(self, finding_id: str) -> Episode | None:
         columns = (findings.c.id, nodes.c.name, findings.c.state, findings.c.opened_at, findings.c.ended_at)

@@ -13,9 +13,9 @@ from werkzeug.wrappers import Response as AnyResponse
 from api.web import language, pictures, show
 from api.web.asked import Answers, Chat
 from api.web.playing import add_calculator
-from gpudiag.runbook import in_general, runbook_of
 from api.web.words import SENTENCES
 from gpudiag.errors import GpudiagError
+from gpudiag.runbook import in_general, runbook_of
 from gpudiag.words import words
 from gpudiag.words.pages import page_of
 
@@ -152,6 +152,10 @@ def _add_fleet(web: Blueprint, answers: Answers) -> None:
         diagnosis = answers.diagnosis(node, language.chosen(), at)
         history = answers.history(node, PAST_SECONDS, at)
         return _diagnosis_page(diagnosis, history, at)
+
+    @web.get("/nodes/<namespace>/<pod>")
+    def pod(namespace: str, pod: str) -> str:
+        return node(f"{namespace}/{pod}")
 
     @web.post("/explain")
     def explain() -> str:

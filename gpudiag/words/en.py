@@ -237,6 +237,13 @@ FREE = {  # how the owner frees what is held, by kind of owner
 FREE_MAYBE = (
     "{maybe} (pid {pid}) has the device open although the driver does not list it, and may be the holder."
 )
+CHANGED = {  # what came and went on a node
+    "last_ok": "Changed since it was last ok ({time})",
+    "never": "Changed since it first reported; it was not ok since",
+    "opened": "opened",
+    "resolved": "resolved",
+    "gone": "gone with its GPU or process",
+}
 DISAGREEMENT = (
     "{gpus}: calculated and measured memory differ by {share}. Usually the engine runs with other options "
     "than its model's config says: another KV dtype, another tensor parallel size, a draft model, weights "

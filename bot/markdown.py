@@ -30,11 +30,11 @@ def terminal(answer: Answer, width: int = 80, colour: bool = False) -> str:
         lines += wrapped("  ·  ".join(facts), width)
     if answer.bar:
         lines += ["", *(f"  {line}" for line in bar_lines(answer.bar, answer.lang))]
-    for text in answer.paragraphs:
-        for line in said(text).split("\n"):
-            lines += (
-                ["", *wrapped(line, width)] if not answer.steps or len(line) > 60 else wrapped(line, width)
-            )
+    if answer.paragraphs:
+        lines.append("")
+    lines += [
+        part for text in answer.paragraphs for line in said(text).split("\n") for part in wrapped(line, width)
+    ]
     if answer.figures:
         lines += [
             "",

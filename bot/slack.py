@@ -26,6 +26,7 @@ from slack_bolt.authorization import AuthorizeResult
 
 from bot.access import is_ours
 from bot.answer import Answer
+from bot.answers import trouble
 from bot.answers.asking import Place
 from bot.blocks import Json, explain_modal, home, message, short
 from bot.delivery import Delivery, SlackAway, SlackRefused
@@ -34,6 +35,7 @@ from bot.paste import from_message
 from bot.pictures import timeline
 from bot.request import Request, read
 from bot.words import say
+from gpudiag.errors import GpudiagError
 
 log = logging.getLogger("gpudiag.bot.slack")
 
@@ -262,6 +264,9 @@ class SlackBot:
             self.delivery.upload(place.channel, picture.name, picture.title, picture.png, thread)
         except SlackRefused as refused:
             self.say(short(say(lang, "chart.refused", code=refused.code)), place, response_url, thread)
+        except GpudiagError as error:
+            said = trouble(error, request, self.desk.asking(place))
+            self.say(message(said), place, response_url, thread)
 
     def say(self, what: Json, place: Place, response_url: str, thread: str | None) -> None:
         if response_url:

@@ -6,6 +6,8 @@ A language is a column: `say("ko", "stale", age="4분")`. Korean puts no particl
 
 from __future__ import annotations
 
+import re
+
 SENTENCES: dict[str, tuple[str, str]] = {
     # states
     "ok": ("Normal", "정상"),
@@ -212,6 +214,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "watch.list": ("This channel watches {what}", "이 채널에서 감시 중: {what}"),
     "watch.all": ("all nodes", "모든 노드"),
     "watch.by": ("{what}: set by {who}, {time}", "{what}: 설정한 사람 {who}, {time}"),
+    "watch.invite": (
+        "Is the bot in this channel? If not: `/invite @gpudiag`, or alerts cannot be posted.",
+        "봇이 이 채널에 없으면 알림을 올릴 수 없습니다: `/invite @gpudiag`.",
+    ),
     "watch.nochat": (
         "Watching needs a chat channel; nothing can be posted from here",
         "감시하려면 채팅 채널이 필요합니다. 여기서는 알림을 올릴 수 없습니다",
@@ -455,6 +461,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
 }
 
 
+ONE = re.compile(
+    r"(?<![\d.,])1 (?:(nodes|GPUs|requests|tokens|alerts|mutes|answers|things|rules|commands)|(processes)|(need)\b)"
+)
+SINGULAR = {"processes": "process", "need": "needs"}
+
+
 def say(lang: str, key: str, **values: object) -> str:
     """The sentence `key` in `lang` (English where the language is not known)."""
-    return SENTENCES[key][1 if lang == "ko" else 0].format(**values)
+    if lang == "ko":
+        return SENTENCES[key][1].format(**values)
+    english = SENTENCES[key][0].format(**values)
+    return (
+        ONE.sub(lambda one: f"1 {singular(one[1] or one[2] or one[3])}", english)
+        if "1 " in english
+        else english
+    )
+
+
+def singular(word: str) -> str:
+    return SINGULAR.get(word) or word.removesuffix("s")

@@ -18,7 +18,7 @@ from bot.request import Request, read
 from bot.words import say
 from gpudiag.errors import GpudiagError
 
-__all__ = ["Asking", "answer", "answer_text"]
+__all__ = ["Asking", "answer", "answer_text", "trouble"]
 
 log = logging.getLogger("gpudiag.bot")
 
@@ -52,27 +52,24 @@ def answer(request: Request, asking: Asking) -> Answer:
         if request.problem:
             return guidance.problem(request, asking)
         return ANSWERS[request.verb](request, asking)
-    except ApiAway:
-        return sentence(asking, "e.away")
-    except ApiSlow:
-        return sentence(asking, "e.slow")
-    except ApiNonsense:
-        return sentence(asking, "e.nonsense")
-    except ApiRefused as refused:
-        return guidance.refused(request, refused, asking)
-    except GpudiagError as error:
+    except Exception as error:
+        return trouble(error, request, asking)
+
+
+def trouble(error: Exception, request: Request, asking: Asking) -> Answer:
+    """What a person is told when a question could not be answered; the log keeps the rest."""
+    if isinstance(error, ApiRefused):
+        return guidance.refused(request, error, asking)
+    if key := next((key for kind, key in SENTENCE_OF.items() if isinstance(error, kind)), None):
+        return Answer(headline=say(asking.lang, key), lang=asking.lang, state="unknown")
+    if isinstance(error, GpudiagError):
         return Answer(headline=str(error), lang=asking.lang, state="unknown")
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        # The API's answer had not the shape of the contract; the person gets a sentence, the log the place.
-        log.exception("cannot read the API's answer to %r: %s", request.verb, error)
-        return sentence(asking, "e.nonsense")
-    except Exception:
-        reference = uuid.uuid4().hex[:8]
-        log.exception("answering %r failed (%s)", request.verb, reference)
-        return Answer(
-            headline=say(asking.lang, "e.ours", reference=reference), lang=asking.lang, state="unknown"
-        )
+    reference = uuid.uuid4().hex[:8]
+    log.error("answering %r failed (%s)", request.verb, reference, exc_info=error)
+    if isinstance(error, (LookupError, TypeError, ValueError, AttributeError)):
+        # The API's answer had not the shape of the contract.
+        return Answer(headline=say(asking.lang, "e.nonsense"), lang=asking.lang, state="unknown")
+    return Answer(headline=say(asking.lang, "e.ours", reference=reference), lang=asking.lang, state="unknown")
 
 
-def sentence(asking: Asking, key: str) -> Answer:
-    return Answer(headline=say(asking.lang, key), lang=asking.lang, state="unknown")
+SENTENCE_OF = {ApiAway: "e.away", ApiSlow: "e.slow", ApiNonsense: "e.nonsense"}

@@ -48,6 +48,7 @@ def watch(request: Request, asking: Asking) -> Answer:
     )
     return Answer(
         headline=asking.say("watch.on", what=in_words(what, asking)),
+        notes=(asking.say("watch.invite"),),
         lang=asking.lang,
         facts=by(asking),
         public=True,

@@ -83,6 +83,7 @@ class RecordedApi:
             case "GET", ["v1", "nodes"]:
                 return 200, example.nodes()
             case "GET", ["v1", "nodes", node, "history"]:
+                example.diagnosis(node)  # 404 where there is no such node
                 return 200, history(node)
             case "GET", ["v1", "nodes", node]:
                 found = example.diagnosis(node)

@@ -57,7 +57,7 @@ def test_every_question_is_answered_from_the_real_api(journey, slack: SlackDoubl
 
     assert answers["why node-3"] == POOL
     assert answers["why pid 4121"] == POOL.replace("node-3", "node-3:0", 1)
-    assert answers["status"] == "1 nodes, 1 GPUs: nothing needs action"
+    assert answers["status"] == "1 node, 1 GPU: nothing needs action"
     assert answers["why nod-3"] == "There is no node nod-3"
     assert "32.0 GiB of KV cache, fits on H100" in answers["kv llama-3-8b 8192 x32 on H100"]
     assert answers["doctor"] == "Everything needed is there"

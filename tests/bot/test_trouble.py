@@ -87,7 +87,7 @@ def test_an_answer_that_slack_refuses_is_counted_not_lost_unseen(
         api.hold = None
         doctor = person.asks("doctor").words
 
-    assert "1 answers did not arrive" in doctor
+    assert "1 answer did not arrive" in doctor
 
 
 def test_a_form_that_comes_too_late_is_refused_by_slack_and_logged(
@@ -106,6 +106,13 @@ def test_a_missing_scope_for_pictures_is_said(person: Person, slack: SlackDouble
     slack.wait(lambda: any("files:write" in message.words for message in slack.messages))
 
     assert answer
+
+
+def test_a_picture_of_an_unknown_node_is_answered_in_words(person: Person, slack: SlackDouble):
+    person.mentions("chart nod-3")
+    answer = slack.wait(lambda: slack.messages)[0]
+
+    assert answer.blocks
 
 
 def test_a_missing_scope_for_languages_is_asked_about_once(person: Person, slack: SlackDouble):

@@ -40,6 +40,8 @@ READINGS = (
 )  # fmt: skip
 """Keys of `readings`: always there, null where not known."""
 
+PASTED_NODE = {"en": "this machine", "ko": "이 장비"}
+
 DECISIVE = (
     "utilization_percent", "memory_used_bytes", "memory_total_bytes", "processes", "engine", "power_watts",
     "power_limit_watts", "samples",
@@ -164,7 +166,7 @@ class _Speaker:
         page = self.page(finding.rule)
         return self.say(page.headline(finding.variant), finding) if page else finding.rule
 
-    def say(self, template: str, finding: Finding) -> str:
+    def say(self, template: str, finding: Finding, command: bool = False) -> str:
         """A template of the rule's page with the finding's values in it."""
         evidence = {item.name: item for item in finding.evidence}
 
@@ -173,7 +175,7 @@ class _Speaker:
             if item is not None:
                 return self.value_of(item, part)
             if name == "node":
-                return plain(self.checkup.node)
+                return self.node(command)
             if name == "gpu":
                 return "GPU" if finding.gpu is None else f"GPU {finding.gpu}"
             if name == "index":
@@ -182,6 +184,12 @@ class _Speaker:
             return None if known is None else units.show(name, known, self.language)
 
         return fill(template, value)
+
+    def node(self, command: bool) -> str:
+        """The node's name; pasted text has none, so commands show where one belongs."""
+        if self.checkup.snapshot.source != "pasted":
+            return plain(self.checkup.node)
+        return "NODE" if command else PASTED_NODE[self.language]
 
     def value_of(self, item: Evidence, part: str | None) -> str | None:
         if part == "window":
@@ -211,7 +219,7 @@ class _Speaker:
                 "steps": [
                     {
                         "text": flowing(self.say(step.text, finding)),
-                        "command": self.say(step.command, finding) if step.command else None,
+                        "command": self.say(step.command, finding, command=True) if step.command else None,
                     }
                     for step in page.steps(variant)
                 ],

@@ -36,6 +36,15 @@ def _checkpoint() -> Window:
     return s.passes(minutes=6).window
 
 
+def _just_begun() -> Window:
+    s = Situation()
+    s.runs({0: 60 * GIB}, pid=5400, name="python3", command="torchrun train.py")
+    s.gpu(0).shows(memory_used_bytes=60 * GIB)
+    s.passes(minutes=8)
+    s.gpu(0).shows(utilization_percent=95.0, power_watts=600.0)
+    return s.passes(seconds=30).window
+
+
 CASES = [
     Case("requests wait and the GPU idles", lambda: starved_server().window, "fires", severity="warning"),
     Case("training that was busy before", lambda: starved_training().window, "fires", variant="training"),
@@ -47,4 +56,5 @@ CASES = [
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("the engine cannot be read", _unread, "unjudged"),
     Case("watched for a minute", lambda: starved_server(minutes=1).window, "unjudged"),
+    Case("a training that has just begun to work", _just_begun, "clear"),
 ]

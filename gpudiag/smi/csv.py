@@ -352,18 +352,28 @@ def _samples(columns: list[str], rows: list[list[str]], times: list[float | None
     return groups
 
 
+RECENT_SECONDS = 900.0
+
+
 def _buckets(
     groups: list[list[int]], rows: list[list[str]], times: list[float | None], columns: list[str]
 ) -> list[list[list[int]]]:
-    """Samples of the same GPUs that lie within ten seconds; without times, ten samples."""
+    """Samples of the same GPUs that lie within ten seconds; without times, ten samples.
+
+    What is long past is only asked about by the minute, so there a bucket is a minute.
+    """
     keys = [columns.index(name) for name in _IDENTITY if name in columns][:1]
     found: list[list[list[int]]] = []
+    moments = [
+        float(number) if times[group[0]] is None else times[group[0]] or 0.0
+        for number, group in enumerate(groups)
+    ]
+    recent = moments[-1] - RECENT_SECONDS
     start, alike = 0.0, None
-    for number, group in enumerate(groups):
-        at = times[group[0]]
-        moment = float(number) if at is None else at
+    for moment, group in zip(moments, groups, strict=True):
         these = [rows[row][key] for key in keys for row in group] or len(group)
-        if not found or these != alike or not 0 <= moment - start < BUCKET_SECONDS - 0.5:
+        span = BUCKET_SECONDS if moment >= recent else 60.0
+        if not found or these != alike or not 0 <= moment - start < span - 0.5:
             found.append([])
             start, alike = moment, these
         found[-1].append(group)

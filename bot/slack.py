@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
 
 from flask import Request as HttpRequest
 from flask import Response
@@ -395,6 +394,3 @@ class SocketMode:
 
 def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
-
-
-__all__ = ["Any", "SlackBot", "SocketMode", "worker_name"]

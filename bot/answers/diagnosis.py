@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from bot.answer import Action, Answer, Bar, Confirm, Evidence, Slice, Step, code
 from bot.answers.asking import Asking
 from bot.answers.scan import Found, find_owner
-from bot.numbers import moment, percent, span
+from bot.numbers import moment, span
 from bot.paste import from_text
 from bot.questions import Json
 from bot.request import Request, Target
@@ -60,8 +61,6 @@ def places_in_words(places: tuple[Found, ...]) -> str:
 
 
 def prepend(answer: Answer, paragraph: str) -> Answer:
-    from dataclasses import replace
-
     return replace(answer, paragraphs=(paragraph, *answer.paragraphs))
 
 
@@ -282,6 +281,3 @@ def mute_action(subject: str, rule: str, asking: Asking) -> Action:
         asking.say("mute.no"),
     )
     return Action(asking.say("b.mute"), "change", f"mute {subject} {rule} 1h", confirm=confirm)
-
-
-__all__ = ["chart", "lay_out", "memory_bar", "of_paste", "paste", "percent", "why"]

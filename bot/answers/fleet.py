@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bot.answer import Action, Answer, Choice, Step, Table, code
+from bot.answer import Action, Answer, Choice, Step, Table
 from bot.answers.asking import Asking
-from bot.numbers import size, span
+from bot.numbers import span
 from bot.questions import Json
 from bot.request import Request
 
@@ -113,6 +113,3 @@ def table(nodes: list[Json], asking: Asking) -> Table:
         for node in nodes[:ROWS]
     )
     return Table(columns, rows, numeric=frozenset({2, 4}), left_out=max(0, len(nodes) - ROWS))
-
-
-__all__ = ["all_nodes", "code", "of_nodes", "size", "status"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from bot.answer import Action, Answer, Step, Table, code
+from bot.answer import Action, Answer, Step, code
 from bot.answers.asking import Asking
 from bot.questions import ApiRefused
 from bot.request import BY_NAME, VERBS, Problem, Request, read
@@ -115,6 +115,3 @@ def refused(request: Request, said: ApiRefused, asking: Asking) -> Answer:
 
 def near_names(said: ApiRefused, asking: Asking) -> str:
     return asking.say("q.near", names=", ".join(code(name) for name in said.nearest[:5]))
-
-
-__all__ = ["Table", "doctor", "overview", "problem", "refused", "runbook"]

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import queue
+import re
 import socket
+import threading
+import time
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +21,13 @@ from urllib.request import getproxies
 from gpudiag.errors import GpudiagError
 
 CONNECT_SECONDS = 3.0
+ANSWER_SECONDS = 8.0
+REMEMBERED_SECONDS = 30.0
+MOST_REMEMBERED = 1_000
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+_READERS = threading.BoundedSemaphore(4)
+_FAILED: dict[str, tuple[float, str]] = {}
 
 
 class HubError(GpudiagError):
@@ -43,6 +54,53 @@ def read_model(name: str) -> HubModel:
     index = _download(name, "model.safetensors.index.json", optional=True)
     total = _json(index).get("metadata", {}).get("total_size") if index else None
     return HubModel(_json(path), int(total) if isinstance(total, (int, float)) else None)
+
+
+def read_in_time(name: str, seconds: float = ANSWER_SECONDS) -> HubModel:
+    """The same for those who cannot wait: within `seconds`, and a failure is remembered for a while.
+
+    The library may retry for minutes; then it goes on in a thread of its own, of which there are few.
+    """
+    if not is_hub_id(name):
+        raise HubError(f"model: {name!r:.80} is no Hugging Face id; it has the form owner/model")
+    failed = _FAILED.get(name)
+    if failed is not None and time.monotonic() < failed[0]:
+        raise HubError(failed[1])
+    if not _READERS.acquire(blocking=False):
+        raise HubError(
+            f"model: {name} cannot be read now, the hub is slow; ask again, or give its config.json"
+        )
+    told: queue.SimpleQueue[HubModel | HubError] = queue.SimpleQueue()
+    threading.Thread(target=_read_aside, args=(name, told), name="gpudiag-hub", daemon=True).start()
+    try:
+        found = told.get(timeout=seconds)
+    except queue.Empty:
+        found = HubError(
+            f"model: {name} is not in the catalogue, and the hub did not answer in {seconds:g} s; "
+            "ask again, or give its config.json"
+        )
+    if isinstance(found, HubError):
+        if len(_FAILED) >= MOST_REMEMBERED:
+            _FAILED.clear()
+        _FAILED[name] = (time.monotonic() + REMEMBERED_SECONDS, str(found))
+        raise found
+    return found
+
+
+def _read_aside(name: str, told: queue.SimpleQueue[HubModel | HubError]) -> None:
+    try:
+        told.put(read_model(name))
+    except HubError as error:
+        told.put(error)
+    except Exception as error:  # whatever the library or a broken cache raises, somebody waits for a word
+        told.put(HubError(f"model: {name} cannot be read from the hub ({type(error).__name__})"))
+    finally:
+        _READERS.release()
+
+
+def is_hub_id(name: str) -> bool:
+    """Whether a name has the form owner/model: never a path, never an address."""
+    return bool(_HUB_ID.fullmatch(name)) and ".." not in name and len(name) <= 96
 
 
 def _download(name: str, file: str, optional: bool = False) -> str | None:

@@ -9,12 +9,13 @@ import msgspec
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
 from markupsafe import Markup
 
+from api.calculating import question_of
 from api.web import language
 from gpudiag.charts import Series, memory_bar_svg, timeline_svg
 from gpudiag.errors import GpudiagError
 from gpudiag.examine import default_rules
 from gpudiag.explain import ledger_json
-from gpudiag.kv import KvError, Question, calculate
+from gpudiag.kv import KvError, calculate
 from gpudiag.model import LedgerPart, MemoryLedger
 from gpudiag.simulator.playground import (
     SHOWN_SECONDS,
@@ -139,7 +140,7 @@ def _answered(given: dict[str, Any], config: str) -> tuple[dict[str, Any] | None
     if "model" not in given and not config:
         return None, None
     try:
-        question = Question.from_mapping(given, config=_json(config) if config else None)
+        question = question_of(given, _json(config) if config else None)
         return calculate(question).as_json(language.chosen()), None
     except GpudiagError as error:
         return None, str(error)

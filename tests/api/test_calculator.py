@@ -1,0 +1,172 @@
+"""The calculator over HTTP: for programs, for a terminal, and for models that the catalogue does not know."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gpudiag.client import Client, NotFound, Refused
+from tests.api.conftest import Api
+from tests.kv.configs import LLAMA_8B
+
+LLAMA = "/v1/kv?model=llama-3-8b&tokens=8192&requests=32&gpu=H100"
+
+
+def asked(api: Api, path: str, **headers: str) -> tuple[str, str]:
+    """(content type, body), with exactly these headers."""
+    request = urllib.request.Request(api.url + path, headers=headers)
+    with urllib.request.urlopen(request) as answer:
+        return answer.headers["Content-Type"], answer.read().decode()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Accept": "application/json", "User-Agent": "curl/8.5.0"},
+        {"Accept": "*/*", "User-Agent": "python-requests/2.32"},
+        {"User-Agent": "Go-http-client/1.1"},
+    ],
+)
+def test_programs_get_json(api: Api, headers: dict[str, str]) -> None:
+    kind, body = asked(api, LLAMA, **headers)
+
+    assert kind == "application/json"
+    assert json.loads(body)["total_bytes"] == 32 << 30
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        (LLAMA, {"Accept": "*/*", "User-Agent": "curl/8.5.0"}),
+        (LLAMA, {"Accept": "text/plain", "User-Agent": "python"}),
+        (f"{LLAMA}&format=text", {"Accept": "application/json"}),
+    ],
+)
+def test_a_terminal_gets_the_text_with_its_bar(api: Api, path: str, headers: dict[str, str]) -> None:
+    kind, body = asked(api, path, **headers)
+
+    assert kind.startswith("text/plain")
+    assert "32.00\u00a0GiB\u00a0KV\u00a0cache" in body or "32.00 GiB KV cache" in body
+    assert "[" in body
+    assert max(map(len, body.splitlines())) <= 80
+
+
+def test_words_are_in_the_asked_language(api: Api) -> None:
+    said = api.client.kv(model="llama-3-8b", tokens=8192, lang="ko")
+    _, text = asked(api, f"{LLAMA}&lang=ko", **{"User-Agent": "curl/8.5.0", "Accept": "*/*"})
+    by_header = asked(api, LLAMA, **{"Accept": "application/json", "Accept-Language": "ko"})[1]
+
+    assert any("가" <= letter <= "힣" for letter in "".join(said["assumptions"]))
+    assert any("가" <= letter <= "힣" for letter in text)
+    assert any("가" <= letter <= "힣" for letter in "".join(json.loads(by_header)["assumptions"]))
+
+
+@pytest.mark.parametrize(
+    "model", ["/etc/passwd", "http://127.0.0.1/config.json", "../../x", "file:///etc/hostname", "a/b/c", "-"]
+)
+def test_no_path_and_no_address_is_opened(api: Api, model: str) -> None:
+    with pytest.raises(NotFound, match="is not in the catalogue"):
+        api.client.kv(model=model)
+
+
+def test_an_unknown_format_is_refused(api: Api) -> None:
+    with pytest.raises(Refused, match="there are: json, text"):
+        api.client.kv(model="llama-3-8b", format="xml")
+
+
+# ---- models of the hub, in a server of its own: the library reads its variables when it is loaded
+
+
+@pytest.fixture
+def cached(tmp_path: Path) -> Path:
+    """A hub cache that holds one model."""
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    folder = tmp_path / "hf" / "hub" / "models--acme--tiny-9b"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text(commit)
+    (folder / "snapshots" / commit).mkdir(parents=True)
+    (folder / "snapshots" / commit / "config.json").write_text(json.dumps(LLAMA_8B))
+    return tmp_path / "hf"
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Client]]:
+    """`gpudiag serve` in a process of its own."""
+    running: list[tuple[subprocess.Popen[str], Client]] = []
+
+    def start(**environment: str) -> Client:
+        words = ["serve", "--port", "0", "--store", f"sqlite:///{tmp_path}/store.sqlite3"]
+        code = "import sys; from gpudiag.cli import main; sys.exit(main(sys.argv[1:]))"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *words],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "HF_HUB_DISABLE_TELEMETRY": "1", "NO_PROXY": "*", **environment},
+        )
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        client = Client(line.rpartition(" ")[2].strip())
+        running.append((process, client))
+        return client
+
+    yield start
+    for process, client in running:
+        client.close()
+        process.terminate()
+        process.wait(10)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_a_model_of_the_local_hub_cache_is_read(serve: Callable[..., Client], cached: Path) -> None:
+    client = serve(HF_HOME=str(cached), HF_HUB_OFFLINE="1")
+    said = client.kv(model="acme/tiny-9b", tokens=1000)
+
+    assert said["total_bytes"] == 131_072_000
+    with pytest.raises(NotFound, match="nor in the local hub cache, and HF_HUB_OFFLINE is set"):
+        client.kv(model="acme/none")
+
+
+def read_in_time(name: str, seconds: float, **environment: str) -> tuple[str, float]:
+    """What the hub's reader says, and how long a process that asks it lives."""
+    code = (
+        "import sys, time, huggingface_hub\n"
+        "from gpudiag.hub import HubError, read_in_time\n"
+        "began = time.monotonic()\n"
+        "try: read_in_time(sys.argv[1], float(sys.argv[2]))\n"
+        "except HubError as error: print(error)\n"
+        "print(time.monotonic() - began)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, name, str(seconds)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "NO_PROXY": "*", **environment},
+    )
+    said, _, took = done.stdout.strip().rpartition("\n")
+    return said, float(took)
+
+
+def test_a_hub_that_never_answers_hangs_nobody(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        began = time.monotonic()
+        said, took = read_in_time("acme/none", 1.0, HF_ENDPOINT=address, HF_HOME=str(tmp_path))
+
+    assert "the hub did not answer in 1 s" in said
+    assert took < 3.0
+    assert time.monotonic() - began < 30.0
+
+
+def test_a_config_by_post_is_calculated(api: Api) -> None:
+    assert api.client.kv(config=LLAMA_8B, tokens=8192)["total_bytes"] == 1 << 30

@@ -214,6 +214,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "watch.list": ("This channel watches {what}", "이 채널에서 감시 중: {what}"),
     "watch.all": ("all nodes", "모든 노드"),
     "watch.by": ("{what}: set by {who}, {time}", "{what}: 설정한 사람 {who}, {time}"),
+    "watch.open": (
+        "Already open, and told only when it changes: {nodes}",
+        "이미 열려 있어 바뀔 때만 알립니다: {nodes}",
+    ),
     "watch.invite": (
         "Is the bot in this channel? If not: `/invite @gpudiag`, or alerts cannot be posted.",
         "봇이 이 채널에 없으면 알림을 올릴 수 없습니다: `/invite @gpudiag`.",

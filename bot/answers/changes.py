@@ -48,11 +48,21 @@ def watch(request: Request, asking: Asking) -> Answer:
     )
     return Answer(
         headline=asking.say("watch.on", what=in_words(what, asking)),
+        paragraphs=already_open(what, asking),
         notes=(asking.say("watch.invite"),),
         lang=asking.lang,
         facts=by(asking),
         public=True,
     )
+
+
+def already_open(what: str, asking: Asking) -> tuple[str, ...]:
+    """Nodes that are in trouble as the watch begins: their messages would otherwise be missed."""
+    name = what.partition(":")[0]
+    items = asking.api.nodes(limit=500)["items"]
+    loud = [str(item["node"]) for item in items if item["verdict"].get("severity") in ("warning", "critical")]
+    bad = [node for node in loud if what == "all" or node == name]
+    return (asking.say("watch.open", nodes=", ".join(map(code, bad[:20]))),) if bad else ()
 
 
 def watch_list(watches: list[Watch], asking: Asking) -> Answer:

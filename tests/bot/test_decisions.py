@@ -33,6 +33,14 @@ def test_watching_is_said_publicly_with_who(person: Person, slack: SlackDouble):
     assert "by <@U0001>" in slack.posts("C0001")[0].words
 
 
+def test_a_watch_names_what_is_open_already(person: Person, slack: SlackDouble):
+    person.types("watch all")
+
+    assert (
+        "Already open, and told only when it changes: `node-7`, `node-2`, `node-8`" in slack.posts()[0].words
+    )
+
+
 def test_a_watch_does_exactly_what_was_typed_is_listed_and_can_be_ended(person: Person):
     person.types("watch node-3")
     listed = person.asks("watch list").words

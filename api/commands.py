@@ -159,7 +159,8 @@ def _first_answer(server: Any, node: str, told: threading.Event) -> bool:
     nodes = parts_of(server.app).judge.nodes
     until = time.monotonic() + 30
     while time.monotonic() < until and not told.wait(0.1):
-        if node in nodes:
+        state = nodes.get(node)
+        if state is not None and state.checkup is not None:
             return True
     return False
 

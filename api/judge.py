@@ -135,6 +135,7 @@ class Judge:
         self.mutes: list[Mute] = []
         self.maintained: dict[int, Maintenance] = {}
         self.together = Together(self)
+        self._turn = 0
         self.read_decisions()
 
     def read_decisions(self) -> None:
@@ -506,25 +507,39 @@ class Judge:
             said = state.said[language] = msgspec.to_builtins(found)
         return said
 
-    def tick(self, now: float) -> None:
-        """Judge the nodes that are silent: nobody else would notice."""
-        for state in list(self.nodes.values()):
-            window = state.window
-            if not state.loaded and self.store.embedded:
-                continue
-            if state.waits and now - window.received_at >= WAITS_SECONDS:
-                with state.lock:
-                    self.be_current(state)
-            silent = window.age(now) > SILENT_INTERVALS * window.interval
-            if silent and now - state.judged_by_clock >= 5.0:
-                state.judged_by_clock = now
-                if not self.store.embedded and self.state(state.name) is None:
-                    continue
-                with state.lock:
-                    try:
-                        self._examine(state, now, keep=True)
-                    except Exception:
-                        log.exception("%s cannot be judged", state.name)
+    def tick(self, now: float, enough: Callable[[], bool] = lambda: False) -> None:
+        """Judge the nodes that are silent, and what waits: nobody else would notice.
+
+        When it is `enough`, the rest has its turn the next time.
+        """
+        states = list(self.nodes.values())
+        for number in range(len(states)):
+            if enough():
+                self._turn += number
+                return
+            state = states[(self._turn + number) % len(states)]
+            if state.loaded or not self.store.embedded:
+                self._judge_by_clock(state, now)
+
+    def _judge_by_clock(self, state: NodeState, now: float) -> None:
+        window = state.window
+        if state.waits and now - window.received_at >= WAITS_SECONDS:
+            with state.lock:
+                self.be_current(state)
+        age = window.age(now)
+        if age <= SILENT_INTERVALS * window.interval:
+            return
+        if now - state.judged_by_clock < min(60.0, max(5.0, age / 10.0)):
+            return  # the longer the silence, the less changes
+        state.judged_by_clock = now
+        if not self.store.embedded and self.state(state.name) is None:
+            return
+        with state.lock:
+            try:
+                self._examine(state, now, keep=True)
+            except Exception:
+                log.exception("%s cannot be judged", state.name)
+            window.rest()
 
     def judge_together(self, now: float) -> None:
         """Ask the rules about several nodes; a node that they blame is judged anew."""

@@ -27,9 +27,10 @@ from gpudiag.errors import GpudiagError
 log = logging.getLogger("gpudiag.writer")
 
 MOST_WAITING = 48  # reports; fewer than the threads, so that questions are answered meanwhile
-MOST_IN_A_BATCH = 128
+MOST_IN_A_BATCH = 128  # snapshots
 ANSWER_SECONDS = 20.0
 TICK_SECONDS = 1.0
+TICK_LASTS = 0.05  # reports wait so long at most
 PACK_SECONDS = 900.0
 KEEP_SECONDS = 300.0
 
@@ -75,7 +76,8 @@ class Report:
         self._done.acquire()
 
     def finish(self) -> None:
-        self._done.release()
+        if self._done.locked():
+            self._done.release()
 
     def wait(self, seconds: float) -> None:
         """Raises what went wrong while it was written."""
@@ -123,6 +125,8 @@ class Writer:
         self._ticker = threading.Thread(target=self._tick, name="gpudiag-ticker", daemon=True)
         self._keeper = threading.Thread(target=self._keep, name="gpudiag-keeper", daemon=True)
         self._stopping = threading.Event()
+        self._ticked = threading.Event()
+        self._ticked.set()
         self.trouble: StoreError | None = None
         self.stored = self.refused = self.duplicates = self.commits = 0
         self.all_loaded = not store.embedded
@@ -183,20 +187,28 @@ class Writer:
                     batch.append(item)
                 else:
                     jobs.append(item)
-                if len(batch) >= MOST_IN_A_BATCH:
+                if sum(len(report.arrived) for report in batch) >= MOST_IN_A_BATCH:
                     break
                 try:
                     item = self._queue.get_nowait()
                 except queue.Empty:
                     break
             if batch:
-                self._take(batch)
+                self._take_safely(batch)
             for job in jobs:
                 job.run()
             self._write_pending()
             if last:
                 self._pack(all_of_them=True)
                 return
+
+    def _take_safely(self, batch: list[Report]) -> None:
+        """This thread must not end: without it nothing is stored any more."""
+        try:
+            self._take(batch)
+        except Exception as error:
+            log.exception("a batch of reports was not stored")
+            self._fail(batch, NotWritten(f"it could not be stored ({type(error).__name__}); see the log"))
 
     def _take(self, batch: list[Report]) -> None:
         """Store, judge, answer."""
@@ -209,12 +221,6 @@ class Writer:
         except StoreError as error:
             self._told(error)
             self._fail(batch, error)
-            return
-        except Exception as error:
-            log.exception("a batch of reports was not stored")
-            self._fail(
-                batch, NotWritten(f"the report could not be stored ({type(error).__name__}); see the log")
-            )
             return
         self.trouble = None
         if self.store.embedded:
@@ -374,20 +380,26 @@ class Writer:
             if not self.all_loaded and self.store.embedded:
                 self.all_loaded = not self.judge.load_some(0.3, time.monotonic)
             if self._leads():
-                self._queue.put(Job(self._tick_now))
+                if self._ticked.is_set():  # else the last one still waits for its turn
+                    self._ticked.clear()
+                    self._queue.put(Job(self._tick_now))
                 self._judge_shared_fleet()
             if time.monotonic() - packed_at > PACK_SECONDS:
                 packed_at = time.monotonic()
                 self._pack(all_of_them=False)
 
     def _tick_now(self) -> None:
-        if not self.store.embedded:
-            self.judge.read_decisions()
-            self.judge.see_others()
-        now = self.clock()
-        self.judge.tick(now)
-        if self.store.embedded and now - self.judge.together.judged_at >= EVERY_SECONDS and self.all_loaded:
-            self.judge.judge_together(now)
+        try:
+            if not self.store.embedded:
+                self.judge.read_decisions()
+                self.judge.see_others()
+            now, ends = self.clock(), time.monotonic() + TICK_LASTS
+            self.judge.tick(now, lambda: time.monotonic() > ends)
+            due = now - self.judge.together.judged_at >= EVERY_SECONDS
+            if self.store.embedded and self.all_loaded and due:
+                self.judge.judge_together(now)
+        finally:
+            self._ticked.set()
 
     def _judge_shared_fleet(self) -> None:
         """On a shared store catching up with every node takes long: reports must not wait for it."""

@@ -332,8 +332,9 @@ def fleet(options: argparse.Namespace) -> None:
             thread.join()
         spent = (api.processor_seconds() - before) / (time.time() - started)
         print(f"{nodes} nodes at {interval:g} s for {time.time() - started:.0f} s: {spent:.1%} of a core, "
-              f"ack p50 {statistics.median(latencies) * 1e3:.1f} ms, p99 {percentile(latencies, 0.99) * 1e3:.1f} ms, "
-              f"max {max(latencies) * 1e3:.0f} ms, {len(wrong)} refused of {len(latencies)}")  # fmt: skip
+              f"ack p50 {statistics.median(latencies) * 1e3:.1f} ms, "
+              f"p99 {percentile(latencies, 0.99) * 1e3:.1f} ms, max {max(latencies) * 1e3:.0f} ms, "
+              f"{len(wrong)} refused of {len(latencies)}")  # fmt: skip
         print(f"readers: p95 {percentile(reads, 0.95) * 1e3:.1f} ms; generator late by p99 "
               f"{percentile(late, 0.99) * 1e3:.1f} ms; memory {api.resident_mib():.0f} MiB PSS "
               "(goals: 50 % of a core, 20 ms, 400 MiB)")  # fmt: skip

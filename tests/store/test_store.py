@@ -24,9 +24,10 @@ def add(store: Store, node: str, *times: float, received: float | None = None) -
         rows = []
         for at in times:
             snapshot = Snapshot(node=node, taken_at=at, agent=AgentReading(start_id="s", sequence=int(at)))
+            body = pack(msgspec.json.encode(snapshot))
             rows.append(
                 {"node_id": node_id, "taken_at": at, "received_at": received or at,
-                 "start_key": start_key(node, "s"), "sequence": int(at), "body": pack(msgspec.json.encode(snapshot))}
+                 "start_key": start_key(node, "s"), "sequence": int(at), "body": body}
             )  # fmt: skip
         store.snapshots.add(connection, rows)
     return node_id

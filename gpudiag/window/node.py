@@ -1,0 +1,283 @@
+"""One node over time: folds snapshots in, and knows its GPUs, processes, engines, host and kernel events."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from gpudiag.model import (
+    KernelEvent,
+    Snapshot,
+)
+from gpudiag.window.rows import (
+    GPU_COLUMNS,
+    HOST_COLUMNS,
+)
+from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Subject
+from gpudiag.window.tracks import (
+    NAN,
+    Track,
+)
+
+EVENTS_KEPT = 200
+DEPARTED_KEPT = 32
+
+
+class Users(NamedTuple):
+    """Who is on one GPU."""
+
+    processes: list[ProcessWindow]
+    engines: list[EngineWindow]
+    kinds: frozenset[str]
+
+
+class Window:
+    """One node over time, as its snapshots told.
+
+    `time` is the moment of the newest snapshot, `received_at` when the server got it; `expected_gpus` may be
+    declared. GPUs are remembered by UUID (else by bus id, else by index) after they vanish.
+    """
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.latest: Snapshot | None = None
+        self.time = 0.0
+        self.received_at = 0.0
+        self.judged_at: float | None = None  # set by the judge, for rules about age
+        self.started = 0.0
+        self.snapshots = 0
+        self.gpus: dict[str, GpuWindow] = {}
+        self.processes: dict[tuple[int, float], ProcessWindow] = {}
+        self.engines: dict[str, EngineWindow] = {}
+        self.departed: deque[ProcessWindow] = deque(maxlen=DEPARTED_KEPT)  # had a GPU and ended
+        self._users: dict[int, Users] = {}
+        self.host = HostWindow()
+        self.host.node = self
+        self.events: deque[KernelEvent] = deque(maxlen=EVENTS_KEPT)
+        self.most_gpus = 0
+        self.expected_gpus: int | None = None
+        self.clock_offset_seconds: float | None = None  # server clock minus agent clock
+        self.maintenance_until: float | None = None
+        self.allowed_workloads: tuple[str, ...] = ()
+        self.workloads_declared = False
+        self._gaps: dict[tuple[str, str], str] = {}
+
+    # ---- folding in
+
+    def add(self, snapshot: Snapshot, received_at: float | None = None) -> None:
+        """Fold one snapshot in. Takes over the snapshot: its sample lists are released."""
+        at = snapshot.taken_at
+        seconds = self._period(snapshot)
+        if at <= self.time and self.latest is not None:
+            if at > self.time - 1.0:
+                return  # the same moment again
+            self._clock_went_back(at)
+        rebooted = self._rebooted(snapshot)
+        self.time, self.latest = at, snapshot
+        self.received_at = at if received_at is None else received_at
+        self.started = self.started or at - seconds
+        self.snapshots += 1
+        self._gaps = {(gap.subject, gap.metric): gap.reason for gap in snapshot.gaps}
+        self._users = {}
+        self._add_gpus(snapshot, at, seconds, rebooted)
+        self._add_processes(snapshot, at, seconds)
+        self._add_engines(snapshot, at, seconds)
+        self._add_host(snapshot, at, seconds)
+        for event in snapshot.events:
+            self._add_event(event, at)
+
+    def _period(self, snapshot: Snapshot) -> float:
+        if snapshot.agent is not None:
+            return snapshot.agent.interval_seconds
+        if self.latest is None or snapshot.taken_at <= self.time:
+            return 1.0
+        return min(snapshot.taken_at - self.time, 60.0)
+
+    def _clock_went_back(self, at: float) -> None:
+        subjects: Iterator[Subject] = iter(
+            [*self.gpus.values(), *self.processes.values(), *self.engines.values(), self.host]
+        )
+        for subject in subjects:
+            subject.track.forget_from(at)
+        self.started = min(self.started, at)
+
+    def _rebooted(self, snapshot: Snapshot) -> bool:
+        before = self.latest.host if self.latest else None
+        now = snapshot.host
+        return bool(before and now and before.boot_id and now.boot_id and before.boot_id != now.boot_id)
+
+    def _add_gpus(self, snapshot: Snapshot, at: float, seconds: float, rebooted: bool) -> None:
+        seen = set()
+        for reading in snapshot.gpus:
+            key = reading.uuid or reading.bus_id or f"index:{reading.index}"
+            seen.add(key)
+            gpu = self.gpus.get(key)
+            if gpu is None:
+                gpu = self.gpus[key] = GpuWindow(self, reading)
+            gpu.add(at, seconds, reading)
+        nvml_answers = snapshot.nvml is None or snapshot.nvml.error is None
+        if nvml_answers:
+            for key, gpu in list(self.gpus.items()):
+                if key not in seen:
+                    gpu.present = False
+                    if rebooted and len(snapshot.gpus) >= self.most_gpus:
+                        del self.gpus[key]  # another card stands in its place
+        self.most_gpus = max(self.most_gpus, len(snapshot.gpus))
+
+    def _add_processes(self, snapshot: Snapshot, at: float, seconds: float) -> None:
+        for reading in snapshot.processes:
+            key = (reading.pid, reading.started_at or 0.0)
+            process = self.processes.get(key)
+            if process is None:
+                process = self.processes[key] = ProcessWindow(reading)
+            process.add(at, seconds, reading)
+        self.departed.extend(p for p in self.processes.values() if p.last_seen != at and p.reading.gpus)
+        self.processes = {k: p for k, p in self.processes.items() if p.last_seen == at}
+
+    def _add_engines(self, snapshot: Snapshot, at: float, seconds: float) -> None:
+        for reading in snapshot.engines:
+            engine = self.engines.get(reading.name)
+            if engine is None or (reading.pid and engine.reading.pid and reading.pid != engine.reading.pid):
+                engine = self.engines[reading.name] = EngineWindow(reading)
+            engine.add(at, seconds, reading)
+        self.engines = {k: e for k, e in self.engines.items() if e.last_seen == at}
+
+    def _add_host(self, snapshot: Snapshot, at: float, seconds: float) -> None:
+        host, nvml = snapshot.host, snapshot.nvml
+        row = [getattr(host, name, None) for name in HOST_COLUMNS.values[:-2]]
+        row += (float(nvml.error is not None), nvml.sweep_seconds) if nvml else (None, None)
+        self.host.add_ports(at, host)
+        self.host.track.append(at, seconds, array("f", [NAN if v is None else v for v in row]))
+
+    def _add_event(self, event: KernelEvent, at: float) -> None:
+        if event.at is None:
+            event.at = at
+        if event.gpu is None and event.bus_id is not None:
+            event.gpu = self.index_of_bus(event.bus_id)
+        if len(self.events) == EVENTS_KEPT:
+            self._make_room(event)
+        self.events.append(event)
+
+    def _make_room(self, event: KernelEvent) -> None:
+        """Drop the oldest event of the same complaint: a flood of one must not push out another."""
+        for i, known in enumerate(self.events):
+            if (known.kind, known.number) == (event.kind, event.number):
+                del self.events[i]
+                return
+
+    # ---- asking
+
+    def index_of_bus(self, bus_id: str) -> int | None:
+        """GPU index of a PCI address in any of its spellings."""
+        wanted = bus_key(bus_id)
+        for gpu in self.gpus.values():
+            if gpu.reading.bus_id and bus_key(gpu.reading.bus_id) == wanted:
+                return gpu.index
+        return None
+
+    def users_of(self, gpu: int) -> Users:
+        """Processes (the largest first), engines and kinds of program on one GPU; found once a snapshot."""
+        found = self._users.get(gpu)
+        if found is None:
+            processes = [process for process in self.processes.values() if process.is_on(gpu)]
+            processes.sort(key=lambda process: -(process.memory_on(gpu) or 0))
+            pids = {process.reading.pid for process in processes}
+            engines = [
+                engine
+                for engine in self.engines.values()
+                if gpu in (engine.reading.gpus or ())
+                or engine.reading.pid in pids
+                or pids.intersection(engine.reading.worker_pids or ())
+            ]
+            kinds = frozenset(process.workload.kind for process in processes)
+            found = self._users[gpu] = Users(processes, engines, kinds)
+        return found
+
+    def gpus_in_order(self) -> list[GpuWindow]:
+        return sorted(self.gpus.values(), key=lambda gpu: gpu.index)
+
+    def gap(self, subject: str, metric: str) -> str | None:
+        """Why a metric is absent from the latest snapshot, or None when nobody said."""
+        return self._gaps.get((subject, metric)) or self._gaps.get((subject, "*"))
+
+    def recent_events(self, span: float, *kinds: str) -> list[KernelEvent]:
+        """Kernel events of `kinds` within the last `span` seconds, oldest first."""
+        since = self.time - span
+        return [e for e in self.events if e.kind in kinds and (e.last_at or e.at or 0.0) > since]
+
+    def age(self, now: float) -> float:
+        """Seconds since the newest snapshot: by the server's receipt, not by the agent's clock."""
+        return max(0.0, now - self.received_at)
+
+    @property
+    def interval(self) -> float:
+        agent = self.latest.agent if self.latest else None
+        return agent.interval_seconds if agent else 10.0
+
+    def covers(self, span: float) -> bool:
+        return self.host.covers(span)
+
+    def require(self, span: float) -> None:
+        self.host.require(span)
+
+    @property
+    def log_readable(self) -> bool:
+        """Whether the agent reads the kernel log; of pasted text, whether some is there."""
+        agent = self.latest.agent if self.latest else None
+        return bool(agent.kernel_log_readable) if agent else True
+
+    @property
+    def pasted(self) -> bool:
+        return self.latest is not None and self.latest.source == "pasted"
+
+    # ---- surviving a restart
+
+    def pack(self) -> bytes:
+        """The coarse levels, which cannot be rebuilt from a few recent snapshots."""
+        levels = {
+            name: [(lv.at.tobytes(), lv.seconds.tobytes(), lv.cells.tobytes()) for lv in track.coarse]
+            for name, track in self._kept_tracks().items()
+            if track.coarse
+        }
+        return msgspec.msgpack.encode([_layouts(), levels])
+
+    def unpack(self, packed: bytes) -> None:
+        """Restore what `pack` kept, for the GPUs this window knows; other layouts are left out."""
+        layouts, levels = msgspec.msgpack.decode(packed)
+        if layouts != _layouts():
+            return
+        tracks = self._kept_tracks()
+        for name, rows in levels.items():
+            if name in tracks:
+                tracks[name].prepend(rows)
+
+    def _kept_tracks(self) -> dict[str, Track]:
+        return {"host": self.host.track, **{f"gpu:{key}": gpu.track for key, gpu in self.gpus.items()}}
+
+    def tracks(self) -> Iterator[Track]:
+        """Every track of the node."""
+        for group in (self.gpus, self.processes, self.engines):
+            for subject in group.values():
+                yield subject.track
+        yield self.host.track
+
+    def rest(self) -> None:
+        """Give back what was remembered while this node was judged."""
+        for track in self.tracks():
+            track.rest()
+
+
+def _layouts() -> list[dict[str, int]]:
+    return [columns.coarse.at if columns.coarse else {} for columns in (GPU_COLUMNS, HOST_COLUMNS)]
+
+
+def bus_key(bus_id: str) -> str:
+    """A PCI address without leading zeros of its domain and without its function: `0:c7:0`."""
+    parts = bus_id.lower().split(".")[0].split(":")
+    if len(parts) == 2:
+        parts.insert(0, "0")
+    return ":".join(part.lstrip("0") or "0" for part in parts)

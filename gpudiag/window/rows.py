@@ -1,0 +1,249 @@
+"""How one snapshot becomes one row: which columns a track has, and what stands in them."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Any
+
+from gpudiag.model import (
+    CLOCKS_EVENT,
+    GpuReading,
+)
+from gpudiag.window.tracks import NAN, Columns
+
+QUIET_PERCENT = 1.0
+SPINNING_PERCENT = 95.0
+
+
+GPU_GAUGES = (
+    "utilization_percent",
+    "memory_used_bytes",
+    "power_watts",
+    "sm_clock_megahertz",
+    "temperature_celsius",
+    "memory_utilization_percent",
+    "pcie_rx_bytes_per_second",
+    "pcie_tx_bytes_per_second",
+)
+GPU_SLOW = (
+    "sm_active_ratio",
+    "tensor_active_ratio",
+    "dram_active_ratio",
+    "encoder_percent",
+    "decoder_percent",
+    "pcie_link_generation",
+    "pcie_link_width",
+    "temperature_margin_celsius",
+    "temperature_memory_celsius",
+    "nvlink_bytes_per_second",
+    "nvlinks_active",
+    "fan_percent",
+)
+GPU_USUAL = (  # what later samples are compared with: only rows in which the GPU worked, or was quiet
+    "busy_sm_clock_megahertz",
+    "busy_power_watts",
+    "idle_power_watts",
+)
+BUSY_PERCENT = 80.0
+GPU_RISES = (  # fast counters: their increase since the snapshot before
+    "throttle_power_nanoseconds",
+    "throttle_hw_thermal_nanoseconds",
+    "throttle_sw_thermal_nanoseconds",
+    "throttle_power_brake_nanoseconds",
+)
+GPU_SHARES = ("quiet", "spinning", *CLOCKS_EVENT)  # share of the samples for which it holds
+GPU_KEPT = (*GPU_GAUGES[:5], "quiet", "spinning", "nvlinks_active", "temperature_margin_celsius", *GPU_USUAL)
+GPU_COLUMNS = Columns(GPU_GAUGES, (*GPU_SLOW, *GPU_USUAL, *GPU_RISES, *GPU_SHARES), GPU_KEPT)
+
+GPU_COUNTERS = (  # slow counters: the moments at which they rose
+    "ecc_corrected_volatile",
+    "ecc_uncorrected_volatile",
+    "remapped_rows_uncorrectable",
+    "remapped_rows_correctable",
+    "retired_pages_double_bit",
+    "pcie_replay_count",
+    "pcie_fatal_errors",
+    "pcie_nonfatal_errors",
+    "nvlink_crc_errors",
+    "nvlink_replay_errors",
+    "nvlink_recovery_errors",
+)
+
+ENGINE_RISES = (
+    "prompt_tokens_total",
+    "generation_tokens_total",
+    "requests_finished_total",
+    "preemptions_total",
+    "prefix_queries_total",
+    "prefix_hits_total",
+)
+ENGINE_COLUMNS = Columns(
+    ("requests_running", "requests_waiting", "kv_used_ratio"),
+    (*ENGINE_RISES, "first_token_seconds_p95", "inter_token_seconds_p95", "answered", "loaded", "waits"),
+    ("requests_running", "requests_waiting", "generation_tokens_total", "first_token_seconds_p95"),
+)
+
+PROCESS_COLUMNS = Columns(
+    (),
+    (
+        "cpu_percent",
+        "hottest_thread_percent",
+        "next_thread_percent",
+        "memory_used_bytes",
+        "sm_percent",
+        "read_bytes_per_second",
+        "write_bytes_per_second",
+        "uninterruptible",
+        "cpu_quota_throttled_ratio",
+    ),
+    ("cpu_percent", "memory_used_bytes", "sm_percent"),
+)
+
+HOST_COLUMNS = Columns(
+    (),
+    (
+        "cpu_percent",
+        "iowait_percent",
+        "load_1min",
+        "cpu_pressure_some",
+        "io_pressure_full",
+        "memory_pressure_full",
+        "swap_in_pages_per_second",
+        "disk_busy_ratio",
+        "memory_available_bytes",
+        "nvml_failed",
+        "nvml_sweep_seconds",
+    ),
+    ("cpu_percent", "nvml_sweep_seconds"),
+)
+
+EVENT_BITS = tuple(CLOCKS_EVENT.values())
+_EVENT_SHARES: dict[int, tuple[float, ...]] = {}
+
+
+def _event_shares(mask: int) -> tuple[float, ...]:
+    shares = _EVENT_SHARES.get(mask)
+    if shares is None:
+        shares = tuple(1.0 if mask & bit else 0.0 for bit in EVENT_BITS)
+        if len(_EVENT_SHARES) < 4096:
+            _EVENT_SHARES[mask] = shares
+    return shares
+
+
+def mean_min_max(samples: list[Any] | None, latest: float | None) -> tuple[float, float, float]:
+    """Of the samples, or of the latest value where there are none; NaN where neither is known."""
+    if samples:
+        first = samples[0]
+        if first is not None and samples.count(first) == len(samples):
+            return first, first, first
+        try:
+            return sum(samples) / len(samples), min(samples), max(samples)
+        except TypeError:  # a None among them
+            known = [value for value in samples if value is not None]
+            if known:
+                return sum(known) / len(known), min(known), max(known)
+    if latest is None:
+        return NAN, NAN, NAN
+    return latest, latest, latest
+
+
+def _share(samples: list[Any] | None, low: float, high: float, latest: float | None) -> float:
+    known = [value for value in samples or (latest,) if value is not None]
+    return sum(low <= value <= high for value in known) / len(known) if known else NAN
+
+
+# One call for many fields: reading them one by one costs more than all the arithmetic.
+_gauges, _slow = attrgetter(*GPU_GAUGES), attrgetter(*GPU_SLOW)
+_rising, counters_of = attrgetter(*GPU_RISES), attrgetter(*GPU_COUNTERS)
+_NO_SAMPLES = (None,) * len(GPU_GAUGES)
+NO_COUNTERS = (None,) * len(GPU_COUNTERS)
+_NO_RISES = (NAN,) * len(GPU_RISES)
+_NO_RISE = (None,) * len(GPU_RISES)
+
+
+def gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
+    samples = gpu.samples
+    cells = _gauge_cells(_gauges(samples) if samples else _NO_SAMPLES, gpu)
+    cells += [NAN if value is None else value for value in _slow(gpu)]
+    cells += _usual(cells)
+    cells += rises_of(gpu, before)
+    low, high = cells[1], cells[2]
+    if high <= QUIET_PERCENT:
+        cells += (1.0, 0.0)
+    elif low >= SPINNING_PERCENT:
+        cells += (0.0, 1.0)
+    else:
+        series, latest = (samples.utilization_percent if samples else None), gpu.utilization_percent
+        cells.append(_share(series, 0, QUIET_PERCENT, latest))
+        cells.append(_share(series, SPINNING_PERCENT, math.inf, latest))
+    cells += _event_row(samples.clocks_event_reasons if samples else None, gpu.clocks_event_reasons)
+    return array("f", cells)
+
+
+def _gauge_cells(series: tuple[Any, ...], gpu: GpuReading) -> list[float]:
+    """Mean, minimum and maximum of every gauge."""
+    cells: list[float] = []
+    if None not in series:
+        try:
+            for total, low, high, n in zip(
+                map(sum, series), map(min, series), map(max, series), map(len, series), strict=True
+            ):
+                cells += (total / n, low, high)
+            return cells
+        except (TypeError, ValueError):  # a None among the samples, or none at all
+            cells = []
+    for samples, latest in zip(series, _gauges(gpu), strict=True):
+        cells += mean_min_max(samples, latest)
+    return cells
+
+
+def rises_of(gpu: GpuReading, before: GpuReading | None) -> Iterable[float]:
+    if before is None:
+        return _NO_RISES
+    now, then = _rising(gpu), _rising(before)
+    if now == _NO_RISE:
+        return _NO_RISES
+    return map(rise_of, now, then)
+
+
+def throttled(gpu: GpuReading, before: GpuReading | None) -> bool:
+    if before is not None and any(rise > 0 for rise in rises_of(gpu, before)):
+        return True
+    masks = (gpu.samples.clocks_event_reasons if gpu.samples else None) or [gpu.clocks_event_reasons]
+    if masks.count(masks[0]) == len(masks):
+        return bool(masks[0] and masks[0] & ~_IDLE)
+    return any(mask is not None and mask & ~_IDLE for mask in masks)
+
+
+_IDLE = CLOCKS_EVENT["gpu_idle"]
+
+
+def _usual(cells: list[float]) -> tuple[float, float, float]:
+    """Clock and power of a busy row, power of a quiet one; NaN for the others."""
+    clock, watts = cells[3 * _CLOCK], cells[3 * _POWER]
+    if cells[0] >= BUSY_PERCENT:
+        return clock, watts, NAN
+    return (NAN, NAN, watts) if cells[2] <= QUIET_PERCENT else (NAN, NAN, NAN)
+
+
+_CLOCK, _POWER = GPU_GAUGES.index("sm_clock_megahertz"), GPU_GAUGES.index("power_watts")
+
+
+def _event_row(samples: list[int | None] | None, latest: int | None) -> Iterable[float]:
+    masks = [mask for mask in samples or (latest,) if mask is not None]
+    if not masks:
+        return (NAN,) * len(EVENT_BITS)
+    if masks.count(masks[0]) == len(masks):
+        return _event_shares(masks[0])
+    rows = [_event_shares(mask) for mask in masks]
+    return [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+
+
+def rise_of(value: float | None, before: float | None) -> float:
+    """Increase of a counter; one that went backwards has restarted and counts from zero."""
+    if value is None or before is None:
+        return NAN
+    return value - before if value >= before else value

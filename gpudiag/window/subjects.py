@@ -1,0 +1,310 @@
+"""What rules ask: a GPU, a process, an engine and the host over time."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from gpudiag.model import (
+    EngineReading,
+    GpuReading,
+    HostReading,
+    ProcessReading,
+)
+from gpudiag.window.rows import (
+    ENGINE_COLUMNS,
+    ENGINE_RISES,
+    GPU_COLUMNS,
+    GPU_COUNTERS,
+    HOST_COLUMNS,
+    NO_COUNTERS,
+    PROCESS_COLUMNS,
+    counters_of,
+    gpu_row,
+    mean_min_max,
+    rise_of,
+    throttled,
+)
+from gpudiag.window.tracks import (
+    ENOUGH,
+    FEWEST,
+    NAN,
+    W5,
+    NotMeasured,
+    Stats,
+    Track,
+)
+from gpudiag.workloads import Workload, workload_of
+
+if TYPE_CHECKING:
+    from gpudiag.window.node import Window
+
+
+class Subject:
+    """What a rule asks: `now` (the latest value), `over` (statistics), `covers` (is there enough?)."""
+
+    prefix = ""
+
+    def __init__(self, track: Track) -> None:
+        self.track = track
+
+    def over(self, name: str, span: float) -> Stats:
+        """Statistics of `name` over the last `span` seconds; raises NotMeasured."""
+        return self.track.over(name, span)
+
+    def share(self, condition: str, span: float) -> float:
+        """Share (0 to 1) of the samples of the last `span` with `condition`; raises NotMeasured."""
+        return self.track.over(condition, span).mean
+
+    def rise(self, name: str, span: float) -> float:
+        """How much a counter rose within the last `span`; raises NotMeasured."""
+        stats = self.track.over(name, span)
+        return stats.mean * stats.n
+
+    def covers(self, span: float) -> bool:
+        """Whether samples cover enough of the last `span` seconds to judge a pattern over it."""
+        rows, seconds = self.track.seconds_covered(span)
+        enough = FEWEST if span <= W5 else 1
+        return seconds >= ENOUGH * span and rows >= min(enough, ENOUGH * span / 10)
+
+    def require(self, span: float) -> None:
+        """Raise NotMeasured when samples do not cover `span`: the pattern needs more time."""
+        if not self.covers(span):
+            _, seconds = self.track.seconds_covered(span)
+            raise NotMeasured(
+                "samples", reason="too_short", wait_seconds=max(10.0, math.ceil(ENOUGH * span - seconds))
+            )
+
+
+class GpuWindow(Subject):
+    """One GPU over time. `reading` is the latest one, which stays when the GPU is gone."""
+
+    def __init__(self, node: Window, reading: GpuReading) -> None:
+        super().__init__(Track(GPU_COLUMNS))
+        self.node = node
+        self.reading = reading
+        self.present = True
+        self.first_seen = self.last_seen = 0.0
+        self.throttled_at: float | None = None
+        self._rises: dict[str, list[tuple[float, float]]] = {}
+        self._before: GpuReading | None = None
+
+    @property
+    def index(self) -> int:
+        return self.reading.index
+
+    @property
+    def unread(self) -> bool:
+        """The newest snapshot does not carry it, because the driver did not answer: it may still be there."""
+        return self.present and self.last_seen < self.node.time
+
+    def add(self, at: float, seconds: float, reading: GpuReading) -> None:
+        before = self._before
+        self.track.append(at, seconds, gpu_row(reading, before))
+        if throttled(reading, before):
+            self.throttled_at = at
+        counters, counted = counters_of(reading), counters_of(before) if before is not None else None
+        if counters != (counted or NO_COUNTERS):
+            for name, value, then in zip(GPU_COUNTERS, counters, counted or NO_COUNTERS, strict=True):
+                if value is not None:
+                    self._count(name, at, value, then)
+        reading.samples = None  # they live in the track from now on
+        self.reading = self._before = reading
+        self.present, self.last_seen = True, at
+        self.first_seen = self.first_seen or at
+
+    def _count(self, name: str, at: float, value: float, before: float | None) -> None:
+        rises = self._rises.get(name)
+        if rises is None:
+            self._rises[name] = []  # known from now on; what it counted earlier is not ours to time
+        elif before is not None and value != before:
+            rises.append((at, value - before if value > before else value))
+            del rises[:-50]
+
+    def now(self, name: str) -> Any:
+        """The latest value of a metric; raises NotMeasured with the reason the agent gave."""
+        value = getattr(self.reading, name)
+        if value is None:
+            raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name))
+        return value
+
+    def over(self, name: str, span: float) -> Stats:
+        try:
+            return self.track.over(name, span)
+        except NotMeasured:
+            raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name)) from None
+
+    def throttled_within(self, span: float) -> bool:
+        """Whether a reason other than idling held the clocks within the last `span`; raises NotMeasured."""
+        if self.throttled_at is None:
+            self.now("clocks_event_reasons")
+            return False
+        return self.node.time - self.throttled_at < span
+
+    def rise(self, name: str, span: float) -> float:
+        if name in GPU_COLUMNS.at:
+            return super().rise(name, span)
+        rises = self._rises.get(name)
+        if rises is None:
+            raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name))
+        since = self.node.time - span
+        return sum(amount for at, amount in rises if at > since)
+
+    def rises(self, name: str, span: float) -> list[tuple[float, float]]:
+        """(time, amount) of a slow counter's increases within the last `span` seconds; raises NotMeasured."""
+        rises = self._rises.get(name)
+        if rises is None:
+            raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name))
+        since = self.node.time - span
+        return [(at, amount) for at, amount in rises if at > since]
+
+    def last_rise_at(self, name: str) -> float | None:
+        rises = self._rises.get(name)
+        return rises[-1][0] if rises else None
+
+    # ---- who is on it
+
+    @property
+    def processes(self) -> list[ProcessWindow]:
+        """Processes that use this GPU or hold it open, the largest first."""
+        return self.node.users_of(self.index).processes
+
+    @property
+    def engines(self) -> list[EngineWindow]:
+        """Inference engines whose processes are on this GPU."""
+        return self.node.users_of(self.index).engines
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of the programs on it, see `gpudiag.workloads`."""
+        return self.node.users_of(self.index).kinds
+
+    @property
+    def workloads(self) -> list[Workload]:
+        return [process.workload for process in self.processes]
+
+    @property
+    def used_share(self) -> float:
+        """Memory used, as a share of the total; raises NotMeasured."""
+        return self.now("memory_used_bytes") / self.now("memory_total_bytes")
+
+
+class ProcessWindow(Subject):
+    """One process over time; the same pid with another start time is another process."""
+
+    def __init__(self, reading: ProcessReading) -> None:
+        super().__init__(Track(PROCESS_COLUMNS))
+        self.reading = reading
+        self.last_seen = 0.0
+        self.first_seen = 0.0
+        self.workload = workload_of(reading)
+
+    def add(self, at: float, seconds: float, reading: ProcessReading) -> None:
+        threads = [t.cpu_percent for t in reading.threads or () if t.cpu_percent is not None]
+        still = 0.0 if reading.threads == [] else None  # looked at, and none is busy
+        uses = reading.gpus or ()
+        memory = [use.memory_used_bytes for use in uses if use.memory_used_bytes is not None]
+        sm = [use.sm_percent for use in uses if use.sm_percent is not None]
+        row = (
+            reading.cpu_percent,
+            threads[0] if threads else still,
+            threads[1] if len(threads) > 1 else (0.0 if threads else still),
+            sum(memory) if memory else None,
+            sum(sm) if sm else None,
+            reading.read_bytes_per_second,
+            reading.write_bytes_per_second,
+            None if reading.state is None else float(reading.state == "D"),
+            reading.cpu_quota_throttled_ratio,
+        )
+        self.track.append(at, seconds, array("f", [NAN if v is None else v for v in row]))
+        if reading.command != self.reading.command or reading.frameworks != self.reading.frameworks:
+            self.workload = workload_of(reading)
+        self.reading, self.last_seen = reading, at
+        self.first_seen = self.first_seen or at
+
+    def is_on(self, gpu: int) -> bool:
+        if any(use.gpu == gpu for use in self.reading.gpus or ()):
+            return True
+        return gpu in (self.reading.open_devices or ())
+
+    def memory_on(self, gpu: int) -> int | None:
+        known = [u.memory_used_bytes for u in self.reading.gpus or () if u.gpu == gpu]
+        values = [value for value in known if value is not None]
+        return sum(values) if values else None
+
+    def now(self, name: str) -> Any:
+        value = getattr(self.reading, name)
+        if value is None:
+            raise NotMeasured(name)
+        return value
+
+
+class EngineWindow(Subject):
+    """One inference engine over time."""
+
+    def __init__(self, reading: EngineReading) -> None:
+        super().__init__(Track(ENGINE_COLUMNS))
+        self.reading = reading
+        self.last_seen = 0.0
+        self.first_seen = 0.0
+
+    def add(self, at: float, seconds: float, reading: EngineReading) -> None:
+        before = self.reading if self.last_seen else None
+        cells: list[float] = []
+        for value in (reading.requests_running, reading.requests_waiting, reading.kv_used_ratio):
+            cells += mean_min_max(None, value)
+        for name in ENGINE_RISES:
+            cells.append(rise_of(getattr(reading, name), getattr(before, name, None)))
+        for value in (reading.first_token_seconds_p95, reading.inter_token_seconds_p95):
+            cells.append(NAN if value is None else value)
+        cells.append(NAN if reading.metrics_ok is None else float(reading.metrics_ok))
+        running, waiting = reading.requests_running, reading.requests_waiting
+        cells.append(NAN if running is None else float(running + (waiting or 0) >= 1))
+        cells.append(NAN if waiting is None else float(waiting >= 1))
+        self.track.append(at, seconds, array("f", cells))
+        self.reading, self.last_seen = reading, at
+        self.first_seen = self.first_seen or at
+
+    def now(self, name: str) -> Any:
+        value = getattr(self.reading, name)
+        if value is None:
+            raise NotMeasured(f"engine.{name}")
+        return value
+
+
+class HostWindow(Subject):
+    """The machine around the GPUs over time."""
+
+    def __init__(self) -> None:
+        super().__init__(Track(HOST_COLUMNS))
+        self.node: Window | None = None
+        self._ports: dict[str, int] = {}
+        self._downs: dict[str, list[tuple[float, int]]] = {}
+        self.port_active_at: dict[str, float] = {}  # when each port was last seen active
+
+    def add_ports(self, at: float, host: HostReading | None) -> None:
+        """Take note of ports that are up, and of links that went down since the snapshot before."""
+        for port in (host.ports if host else None) or ():
+            if port.state is not None and port.state.lower() in ("active", "up"):
+                self.port_active_at[port.name] = at
+            if port.link_downed_total is None:
+                continue
+            before = self._ports.get(port.name)
+            self._ports[port.name] = port.link_downed_total
+            if before is not None and port.link_downed_total > before:
+                downs = self._downs.setdefault(port.name, [])
+                downs.append((at, port.link_downed_total - before))
+                del downs[:-20]
+
+    def link_downs(self, port: str, span: float) -> int:
+        """How often a network port's link went down within the last `span` seconds."""
+        since = (self.node.time if self.node else 0.0) - span
+        return sum(count for at, count in self._downs.get(port, ()) if at > since)
+
+    def now(self, name: str) -> Any:
+        snapshot = self.node.latest if self.node else None
+        value = getattr(snapshot.host, name) if snapshot and snapshot.host else None
+        if value is None:
+            raise NotMeasured(f"host.{name}", reason=self.node.gap("host", name) if self.node else None)
+        return value

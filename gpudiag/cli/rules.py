@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudiag.cli import terminal
 from gpudiag.errors import GpudiagError
+from gpudiag.words import Language
 
 SUMMARY = "the rules and their thresholds; one rule's runbook page"
 
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def show(rules: Any, rule_id: str, language: str, as_json: bool) -> int:
+def show(rules: Any, rule_id: str, language: Language, as_json: bool) -> int:
     """One rule's page; raises NoSuchRule with the nearest names."""
     rule = rules.by_id.get(rule_id)
     if rule is None:
@@ -69,7 +70,7 @@ def show(rules: Any, rule_id: str, language: str, as_json: bool) -> int:
     return 0
 
 
-def rule_json(rule: Any, language: str) -> dict[str, Any]:
+def rule_json(rule: Any, language: Language) -> dict[str, Any]:
     """A rule as `/v1/rules` lists it."""
     from gpudiag.words.pages import page_of
 

@@ -9,7 +9,7 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from gpudiag.words import language_of
+from gpudiag.words import Language, language_of
 
 API_URL = "http://127.0.0.1:8000"
 
@@ -32,7 +32,7 @@ def add_api_options(parser: ArgumentParser) -> None:
     )
 
 
-def chosen_language(option: str | None) -> str:
+def chosen_language(option: str | None) -> Language:
     """`--lang`, else GPUDIAG_LANG, else the locale."""
     wanted = option or os.environ.get("GPUDIAG_LANG")
     if not wanted:

@@ -14,6 +14,7 @@ from gpudiag.model import CONFIDENCE_ORDER, SEVERITY_ORDER, Checkup, Finding, Se
 from gpudiag.rule import HINT
 
 NOT_ENOUGH = "not-enough-evidence"
+FREE = "gpu-free"  # says the least: a GPU on which something happens speaks for the node first
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,9 @@ def _finding_weight(finding: Finding, rules: Ruleset) -> tuple[int, int, int, in
     )
 
 
-def _weight(verdict: Verdict, rules: Ruleset) -> tuple[int, int, int, int, int]:
+def _weight(verdict: Verdict, rules: Ruleset) -> tuple[int, ...]:
     if verdict.finding is None:
-        return (SEVERITY_ORDER.index(verdict.severity), -99, 0, 0, 0)
+        return (SEVERITY_ORDER.index(verdict.severity), 0, -99, 0, 0, 0)
+    severity, *rest = _finding_weight(verdict.finding, rules)
     first = -(verdict.gpu if verdict.gpu is not None else -1)
-    return (*_finding_weight(verdict.finding, rules), first)
+    return (severity, int(verdict.rule != FREE), *rest, first)

@@ -22,6 +22,7 @@ STILL_BYTES_PER_SECOND = 50e6
         "low-util-under-load",
         "small-batch",
         "memory-bandwidth-bound",
+        "allocated-gpus-unused",
     ),
 )
 def stuck_job(
@@ -43,6 +44,8 @@ def stuck_job(
         return None
     if _progress(gpu, max_memory_utilization_percent):
         return None
+    if gpu.node.latest is not None and gpu.node.latest.source == "agent":
+        gpu.require(W5)  # an agent goes on looking; a person who asks once is told what may be
     if not gpu.covers(W5):
         return _short(gpu, ceiling)
     if _variation(gpu) > max_power_variation:

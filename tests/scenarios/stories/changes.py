@@ -448,3 +448,33 @@ def xid_from_the_driver(host: Host) -> None:
     host.for_minutes(3)
     host.nvml.reports_xid(0, 62)
     host.for_minutes(3)
+
+
+@scenario(
+    "healthy-busy",
+    "ok",
+    "One GPU of eight works, seven are free: the one that works is the news.",
+    host={"gpus": 8},
+)
+def one_of_eight_works(host: Host) -> None:
+    host.process(5400, "python3 train.py", on={0: 60 * GIB}, libraries=TORCH, cpu=90, sm_percent=95)
+    host.gpu(0).computes(97, watts=610, memory_percent=55)
+    host.for_minutes(7)
+
+
+@scenario(
+    "busy-but-inefficient",
+    "info",
+    "A light kernel on a board that tells neither units nor copies: no hang is made of it.",
+    never=("stuck-job",),
+)
+def light_kernel_on_a_silent_board(host: Host) -> None:
+    gpu = host.gpu(0)
+    gpu.double.lacks("nvmlGpmQueryDeviceSupport", "nvmlGpmSampleGet", "nvmlGpmMetricsGet")
+    for field in (197, 198):
+        gpu.double.lacks_field(field)
+    host.process(
+        6600, "./lattice --steps 9", on={0: 6 * GIB}, libraries="libcudart.so", cpu=60, sm_percent=99
+    )
+    gpu.computes(100, watts=150, memory_percent=6)
+    host.for_minutes(18)

@@ -124,7 +124,7 @@ def table_lines(table: Table, width: int) -> list[str]:
     rows = [tuple(bare(text) for text in row) for row in (table.columns, *table.rows)]
     widths = [max(columns(row[index]) for row in rows) for index in range(len(table.columns))]
     while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > 6:
-        widths[widths.index(max(widths))] -= 1
+        widths[widths.index(max(widths))] = max(6, min(max(widths) - 1, width))
     return [
         "  ".join(fit(text, widths[at], at in table.numeric) for at, text in enumerate(row)).rstrip()
         for row in rows
@@ -133,11 +133,19 @@ def table_lines(table: Table, width: int) -> list[str]:
 
 def fit(text: str, width: int, right: bool) -> str:
     if columns(text) > width:
-        while columns(text) > width - 1:
-            text = text[:-1]
-        text += "…"
+        text = first_cells(text, width - 1) + "…"
     pad = " " * (width - columns(text))
     return pad + text if right else text + pad
+
+
+def first_cells(text: str, width: int) -> str:
+    """As many letters from the beginning as `width` cells hold."""
+    used = 0
+    for at, letter in enumerate(text):
+        used += columns(letter)
+        if used > width:
+            return text[:at]
+    return text
 
 
 def markdown(answer: Answer) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -232,6 +232,7 @@ def finding_of(rule: Rule, fires: Fires, gpu: GpuWindow | None = None) -> Findin
 def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
     """Drop what another finding of the same GPU, or of the node, accounts for; sort by precedence.
 
+    A finding about a node that names its `gpus` is accounted for by a finding of one of them, too.
     What is dropped stays named in `explains` of the finding that accounts for it. An umbrella stays beside
     its sub-cause.
     """
@@ -244,9 +245,16 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
     kept = [
         finding
         for finding in findings
-        if (finding.rule not in everywhere and finding.rule not in explained[finding.gpu])
+        if (
+            finding.rule not in everywhere
+            and not any(finding.rule in explained.get(gpu, ()) for gpu in _gpus_of(finding))
+        )
         or not _accounted_for(finding, findings, rules)
     ]
+    for finding in findings:
+        for gpu in _gpus_of(finding):
+            if gpu in seen:
+                seen[gpu].add(finding.rule)
     whole = set().union(*seen.values()) if None in seen else set()
     for finding in kept:
         around = whole if finding.gpu is None else seen[finding.gpu]
@@ -258,10 +266,18 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
     return sorted(kept, key=lambda finding: precedence(finding, rules))
 
 
+def _gpus_of(finding: Finding) -> Collection[int | None]:
+    """The GPU that a finding is about, or those that one about the node names."""
+    named = finding.words.get("gpus") if finding.gpu is None else None
+    return named if isinstance(named, (list, tuple)) else (finding.gpu,)
+
+
 def _accounted_for(finding: Finding, findings: list[Finding], rules: Ruleset) -> bool:
     """Whether another finding explains this one; of two that explain each other the first in order stays."""
     for other in findings:
-        if finding.rule not in other.explains or other.gpu not in (None, finding.gpu):
+        if finding.rule not in other.explains or (
+            other.gpu is not None and other.gpu not in _gpus_of(finding)
+        ):
             continue
         mutual = finding.rule != other.rule and other.rule in finding.explains
         if other.rule != finding.rule and not (

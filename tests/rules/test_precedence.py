@@ -449,3 +449,44 @@ def test_metrics_that_stopped_answering_are_a_warning() -> None:
     s.rates.clear()
 
     assert verdict(s.passes(minutes=6)) == ("warning", "engine-metrics-unreachable")
+
+
+# ------------------------------------------------------------------------- one job on several GPUs
+
+
+def job_on_four(**busy: Any) -> Situation:
+    """One job holds four GPUs for 35 minutes; GPU 0 is busy as told, the others do nothing."""
+    s = Situation(gpus=4)
+    s.all_gpus(memory_used_bytes=60 * GIB, utilization_percent=0.0, power_watts=112.0)
+    s.gpu(0).shows(**{"utilization_percent": 100.0, **busy})
+    s.runs(dict.fromkeys(range(4), 59 * GIB), name="python3", command="python3 train.py", slurm_job="4711")
+    return s
+
+
+STILL = {"power_watts": 141.0, "memory_utilization_percent": 0.0, "sm_clock_megahertz": 1980.0}
+
+
+def test_a_stuck_job_accounts_for_its_gpus_that_stand_still() -> None:
+    diagnosis = diagnosis_of(job_on_four(**STILL).passes(minutes=35))
+    stuck = next(f for f in diagnosis.gpus[0]["findings"] if f["rule"] == "stuck-job")
+
+    assert "allocated-gpus-unused" not in found(diagnosis)
+    assert "allocated-gpus-unused" in stuck["explains"]
+
+
+def test_a_job_that_works_on_one_gpu_leaves_the_others_unused() -> None:
+    busy = job_on_four(power_watts=560.0, memory_utilization_percent=40.0, sm_clock_megahertz=1755.0)
+
+    assert "allocated-gpus-unused" in found(diagnosis_of(busy.passes(minutes=35)))
+
+
+def test_another_job_that_is_stuck_accounts_for_nothing_of_this_one() -> None:
+    s = Situation(gpus=4)
+    s.all_gpus(memory_used_bytes=60 * GIB, utilization_percent=0.0, power_watts=112.0)
+    s.gpu(0).shows(utilization_percent=100.0, power_watts=560.0, memory_utilization_percent=40.0)
+    s.gpu(3).shows(utilization_percent=100.0, **STILL)
+    s.runs(dict.fromkeys((0, 1), 59 * GIB), pid=71, name="python3", command="train.py", slurm_job="1")
+    s.runs({3: 59 * GIB}, pid=72, name="python3", command="train.py", slurm_job="2")
+    diagnosis = diagnosis_of(s.passes(minutes=35))
+
+    assert {"stuck-job", "allocated-gpus-unused"} <= found(diagnosis)

@@ -44,5 +44,9 @@ def _fires(job: str, gpus: list[GpuWindow], idle: list[GpuWindow]) -> Fires:
             measured("quiet_ratio", min(g.share("quiet", W30) for g in idle), window=W30),
         ),
         key=job,
-        words={"job": job, "unused": ", ".join(str(gpu.index) for gpu in idle)},
+        words={
+            "job": job,
+            "unused": ", ".join(str(gpu.index) for gpu in idle),
+            "gpus": [gpu.index for gpu in gpus],
+        },
     )

@@ -8,9 +8,12 @@ from typing import Any
 
 import msgspec
 from flask import Flask, Response, request
+from markupsafe import escape
 from werkzeug.exceptions import HTTPException
 
 from gpudiag.errors import GpudiagError
+from gpudiag.words import language_of
+from gpudiag.words.foreign import plain
 
 log = logging.getLogger("gpudiag.api")
 
@@ -46,6 +49,38 @@ class NoSuch(GpudiagError):
     def __init__(self, message: str, nearest: list[str] | None = None) -> None:
         super().__init__(message)
         self.nearest = nearest or []
+
+
+PAGE = """<!doctype html>
+<html lang="{lang}">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>gpudiag</title>
+<link rel="stylesheet" href="/assets/style.css"></head>
+<body><main><h1>{said}</h1><p><code>{path}</code></p><p><a href="/">{home}</a></p></main></body>
+</html>
+"""
+PAGE_WORDS = {
+    "en": {"said": "There is no page at this address.", "home": "All nodes"},
+    "ko": {"said": "이 주소에는 페이지가 없습니다.", "home": "전체 노드"},
+}
+PAGE_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+
+def wants_page() -> bool:
+    """Whether a browser asks: it names HTML, and likes it better than JSON."""
+    accepted = request.accept_mimetypes
+    named = any(kind == "text/html" for kind, _ in accepted)
+    return named and accepted["text/html"] >= max(accepted["application/json"], accepted[CONTENT_TYPE])
+
+
+def no_page() -> Response:
+    """What a person sees at an address that nothing owns."""
+    wanted = request.args.get("lang") or request.headers.get("Accept-Language")
+    lang = language_of(wanted)
+    text = PAGE.format(lang=lang, path=escape(plain(request.path, 200)), **PAGE_WORDS[lang])
+    response = Response(text, 404, content_type="text/html; charset=utf-8")
+    response.headers["Content-Security-Policy"] = PAGE_POLICY
+    response.headers["Vary"] = "Accept, Accept-Language"
+    return response
 
 
 def problem(status: int, detail: str, **more: Any) -> Response:
@@ -95,6 +130,8 @@ def handle_errors(app: Flask) -> None:
         status = error.code or 500
         if status < 400:
             return Response(status=status, headers=error.get_headers())
+        if status == 404 and request.endpoint is None and wants_page():
+            return no_page()
         advice = _ADVICE.get(status, "{description}")
         said = advice.format(path=request.path, method=request.method, description=error.description or "")
         response = problem(status, said)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -67,3 +69,33 @@ def test_errors_are_problems(api: Api, method: str, path: str, status: int) -> N
     assert status == problem["status"] and problem["instance"] == path
     assert {"type", "title", "status", "detail", "instance"} <= problem.keys()
     assert "/openapi.json" in problem["detail"]
+
+
+def visited(api: Api, path: str, accept: str) -> tuple[int, str, str]:
+    """(status, content type, body) of a visit without any page behind the address."""
+    request = urllib.request.Request(api.url + path, headers={"Accept": accept, "Accept-Language": "ko"})
+    with pytest.raises(urllib.error.HTTPError) as caught, urllib.request.urlopen(request):
+        pass
+    with caught.value as error:
+        return error.code, error.headers["Content-Type"], error.read().decode()
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/v2/nodes", "/%3Cscript%3Ealert(1)%3C/script%3E"])
+def test_a_browser_at_an_address_that_nothing_owns_gets_a_page(api: Api, path: str) -> None:
+    status, kind, body = visited(api, path, BROWSER)
+
+    assert (status, kind) == (404, "text/html; charset=utf-8")
+    assert "이 주소에는 페이지가 없습니다." in body
+    assert 'href="/"' in body
+    assert "<script" not in body
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "application/json, text/html;q=0.5"])
+def test_a_program_at_an_address_that_nothing_owns_gets_a_problem(api: Api, accept: str) -> None:
+    status, kind, body = visited(api, "/nothing", accept)
+
+    assert (status, kind) == (404, "application/problem+json")
+    assert "/openapi.json" in body

@@ -478,3 +478,33 @@ def light_kernel_on_a_silent_board(host: Host) -> None:
     )
     gpu.computes(100, watts=150, memory_percent=6)
     host.for_minutes(18)
+
+
+@scenario(
+    "kv-pool-reserved-idle",
+    "ok",
+    "A server that finished loading two and a half minutes ago answers, and nobody asks yet.",
+    never=("memory-held-idle", "model-loading"),
+)
+def server_is_ready_since_a_moment(host: Host) -> None:
+    command = "/opt/venv/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct --port"
+    host.process(4100, f"{command} 18997", name="vllm", running_minutes=0, cpu=90)
+    for step in range(12):
+        host.process(
+            4121,
+            ["VLLM::EngineCore"],
+            name="VLLM::EngineCore",
+            parent=4100,
+            on={0: (2 + 2 * step) * GIB},
+            running_minutes=0,
+            cpu=95,
+            reads=2e9,
+            libraries=TORCH,
+        )
+        host.for_seconds(10)
+    engine = host.engine("vllm")
+    host.process(4100, f"{command} {engine.port}", name="vllm", port=engine.port)
+    host.process(
+        4121, ["VLLM::EngineCore"], name="VLLM::EngineCore", parent=4100, on={0: 74 * GIB}, libraries=TORCH
+    )
+    host.for_seconds(150)

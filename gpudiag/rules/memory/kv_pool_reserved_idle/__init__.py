@@ -4,7 +4,7 @@ from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, declared, measured, rule
 from gpudiag.rules.engines import alive, asked
 from gpudiag.rules.sight import seen_seconds
-from gpudiag.window import QUIET_PERCENT, W5, EngineWindow, GpuWindow, NotMeasured
+from gpudiag.window import QUIET_PERCENT, W2, W5, EngineWindow, GpuWindow, NotMeasured
 from gpudiag.workloads import POOLING_ENGINES
 
 
@@ -31,20 +31,23 @@ def kv_pool_reserved_idle(
     if gpu.node.pasted and gpu.reading.memory_total_bytes is None:
         return _total_unseen(gpu, min_pool_bytes)
     total = gpu.now("memory_total_bytes")
-    memory = gpu.over("memory_used_bytes", W5)
-    quiet = gpu.share("quiet", W5)
+    memory, lasting = gpu.over("memory_used_bytes", W5), W5
+    answer = bool(engines) and all(map(alive, engines))
+    if answer and memory.max - memory.min > max_change_share * total:
+        memory, lasting = gpu.over("memory_used_bytes", W2), W2  # it was reserved a short while ago
+    quiet = gpu.share("quiet", lasting)
     asked_for = sum(e.reading.gpu_memory_utilization or 0.0 for e in engines)
     enough = min(min_used_share, min_reserved_share * asked_for) if asked_for else min_used_share
     if memory.mean < enough * total or memory.max - memory.min > max_change_share * total:
         return None
     if quiet < min_quiet_share:
         return None
-    span = seen_seconds(gpu)
+    span = seen_seconds(gpu, lasting)
     seen = (
         measured("memory_used_bytes", gpu.now("memory_used_bytes"), of=total, window=span),
         measured("quiet_ratio", quiet, window=span),
     )
-    if not engines or not all(map(alive, engines)):
+    if not answer:
         return Fires(seen, severity="info", confidence="possible", variant="looks-like")
     if any(asked(engine, W5, max_kv_used_ratio) for engine in engines):
         return None

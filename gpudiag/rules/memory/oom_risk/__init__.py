@@ -2,7 +2,7 @@
 
 from gpudiag.rule import MEMORY, Fires, calculated, measured, rule
 from gpudiag.rules.memory.holders import GIB, working
-from gpudiag.window import W5, W30, GpuWindow
+from gpudiag.window import W2, W5, W30, GpuWindow
 from gpudiag.workloads import POOLING_ENGINES
 
 
@@ -18,7 +18,7 @@ def oom_risk(
     if gpu.reading.error or not gpu.present or gpu.reading.mig_mode:
         return None
     total = gpu.now("memory_total_bytes") - (gpu.reading.memory_reserved_bytes or 0)
-    free = total - gpu.now("memory_used_bytes")
+    free = total - gpu.over("memory_used_bytes", W2).max  # the tightest moment: it breathes
     least = max(min_free_share * total, min(min_free_bytes, total / 8))
     if free >= least or any(_fills_by_design(process.workload) for process in working(gpu)):
         return None
@@ -30,7 +30,7 @@ def oom_risk(
         return None  # a dip, or full and still: nothing grows
     return Fires(
         (
-            calculated("memory_free_bytes", max(0, free), of=total, window=W5, source="NVML"),
+            calculated("memory_free_bytes", max(0, free), of=total, window=W2, source="NVML"),
             measured("swing_bytes", past.max - past.min, window=span),
         )
     )

@@ -295,6 +295,8 @@ class Judge:
             state.signs = signs
             if calm and 0.0 <= window.time - state.judged_time < CALM_SECONDS:
                 state.waits = True
+                if state.checkup is not None and window.latest is not None:
+                    state.checkup.snapshot = window.latest  # else two snapshots a node stay in memory
                 return
         self._examine(state, self._now_for(window, received_at), keep=True)
 

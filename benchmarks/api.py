@@ -85,7 +85,6 @@ class Reports:
             assert snapshot.agent is not None
             snapshot.agent.start_id, snapshot.agent.sequence = "@START@", 987654321
             self.bodies.append(self._parts(msgspec.json.encode(snapshot)))
-        self._pack = zstandard.ZstdCompressor(level=3)
 
     @staticmethod
     def _parts(body: bytes) -> tuple[bytes, bytes, bytes]:
@@ -95,7 +94,9 @@ class Reports:
         body = self.bodies[sequence % len(self.bodies)][0]
         body = body.replace(b"@NODE@", node.encode(), 1).replace(b"@START@", f"{node}-start".encode(), 1)
         body = body.replace(b"1234567890.125", f"{taken_at:.3f}".encode(), 1)
-        return self._pack.compress(body.replace(b"987654321", str(sequence).encode(), 1))
+        return zstandard.ZstdCompressor(level=3).compress(
+            body.replace(b"987654321", str(sequence).encode(), 1)
+        )
 
 
 # ---------------------------------------------------------------------------------------- servers

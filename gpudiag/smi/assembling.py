@@ -343,8 +343,7 @@ def _processes(bucket: list[Sheet]) -> list[ProcessReading]:
             process = found[pid] = ProcessReading(pid=pid, in_nvml=True)
         if reason_of(row.name or "-") and row.name:
             process.hidden = True  # the driver names a pid that nobody can look up
-        else:
-            _call(process, row.name)
+        _call(process, row.name)
         process.user = process.user or row.user
         if gpu is not None:
             use = GpuUse(gpu=gpu, memory_used_bytes=row.memory, type=row.type)

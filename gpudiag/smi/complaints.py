@@ -23,8 +23,8 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"No devices were found", "no_devices", "not_found"),
         (r"couldn.t communicate with the NVIDIA driver", "driver_not_loaded", "driver_not_loaded"),
         (r"Failed to initialize NVML: Driver Not Loaded", "driver_not_loaded", "driver_not_loaded"),
-        (r"nvidia_?driver[_ ]not[_ ]loaded|NVML_ERROR_DRIVER_NOT_LOADED", "driver_not_loaded", "driver_not_loaded"),
-        (r"couldn.t find (?:the )?libnvidia-ml|libnvidia-ml\.so(?:\.1)?: cannot open|NVML_ERROR_LIBRARY_NOT_FOUND",
+        (r"nvml error: driver not loaded|NVML_ERROR_DRIVER_NOT_LOADED|nvidia_?driver[_ ]not[_ ]loaded|NVML_ERROR_DRIVER_NOT_LOADED", "driver_not_loaded", "driver_not_loaded"),
+        (r"couldn.t find (?:the )?libnvidia-ml|libnvidia-ml\.so(?:\.1)?: cannot open|NVML Shared Library Not Found|NVML_ERROR_LIBRARY_NOT_FOUND",
          "library_not_found", "library_not_found"),
         (r"nvidia-smi: (?:command )?not found|'nvidia-smi' is not recognized|nvidia-smi.{0,40}No such file",
          "command_not_found", "library_not_found"),
@@ -51,7 +51,7 @@ OF_ONE_GPU = {
 
 _WORTH = (
     "ismatch", "o devices", "ommunicate", "NVML", "ibnvidia", "ot found", "ecognized", "evice handle", "lost",
-    "reset", "nfoROM", "ermissions", "fallen off", "uch file", "LOST", "RESET", "NOT_LOADED",
+    "reset", "ot loaded", "ot Found", "nfoROM", "ermissions", "fallen off", "uch file", "LOST", "RESET", "NOT_LOADED",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(r"GPU ?(?:at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])", re.IGNORECASE)

@@ -42,6 +42,7 @@ _WORDS = frozenset(
         "pstate",
     ]
 )
+_HEADLESS = re.compile(r"(?:^|, )\d{1,7}(?:\.\d{1,2})? (?:MiB|MHz)(?:,|$)")  # cells, and no names for them
 _OTHER_CELL = re.compile(r"\d{4}/\d\d/\d\d \d\d:|GPU-[0-9a-f]{8}-|\b[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:")
 _HEAD_ONLY = re.compile(r"[a-zA-Z_.,\[\]%/ ]{1,400}")
 _MASKS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
@@ -123,6 +124,10 @@ class CsvReader:
 
     def _row(self, text: str) -> bool:
         header = self.header
+        if header is None and _HEADLESS.search(text) and text.count(", ") > 1 and len(text) < 2000:
+            if not any("columns" in sheet.missing for sheet in self.sheets):
+                self.sheets.append(Sheet("csv", missing={"columns"}))
+            return False
         if header is None or len(text) > 8000:
             return False
         cells = text.split(", ")

@@ -111,7 +111,7 @@ class TableReader:
 
     def _border(self, line: str, closed: bool) -> bool:
         self.gpu, self.waits_for, self.mig = None, 0, None
-        if "=" in line:
+        if "=" in line and not (self.part == "processes" and self.body):  # nvitop closes with it too
             self.body = True
             if self.part == "processes" and self.sheet and self.sheet.process_list is None:
                 self.sheet.process_list = "cut"

@@ -148,3 +148,75 @@ def test_formats_mixed_in_one_paste_are_one_machine(snapshot: Snapshot) -> None:
     assert len(snapshot.gpus) == len(found.gpus)
     assert [values(gpu, LONG) for gpu in snapshot.gpus] == [values(gpu, LONG) for gpu in found.gpus]
     assert {u[:4] for u in uses(snapshot)} == {u[:4] for u in uses(found)}
+
+
+NVITOP = """\
+╒═════════════════════════════════════════════════════════════════════════════╕
+│ NVITOP 1.3.2      Driver Version: 525.85.12       CUDA Driver Version: 12.0 │
+├───────────────────────────────┬──────────────────────┬──────────────────────┤
+│ GPU  Name        Persistence-M│ Bus-Id        Disp.A │ Volatile Uncorr. ECC │
+│ Fan  Temp  Perf  Pwr:Usage/Cap│         Memory-Usage │ GPU-Util  Compute M. │
+╞═══════════════════════════════╪══════════════════════╪══════════════════════╪══════════════╕
+│   0  GeForce RTX 2080 Ti  Off │ 00000000:04:00.0 Off │                  N/A │ MEM: ███ 59% │
+│ 27%   46C    P2    85W / 250W │   6480MiB / 11019MiB │     38%      Default │ UTL: ██  38% │
+╘═══════════════════════════════╧══════════════════════╧══════════════════════╧══════════════╛
+╒════════════════════════════════════════════════════════════════════════════════════════════╕
+│ Processes:                                                                       user@host │
+│ GPU     PID      USER  GPU-MEM %SM  %CPU  %MEM      TIME  COMMAND                          │
+╞════════════════════════════════════════════════════════════════════════════════════════════╡
+│   0 3788719 C panda     6470MiB  36   0.0   1.4  2:11:32  python3 train.py                 │
+╘════════════════════════════════════════════════════════════════════════════════════════════╛
+"""
+
+
+def test_nvitop_looks_like_a_table() -> None:
+    found = last(NVITOP)
+    process = found.processes[0]
+
+    assert (6480 << 20, 38.0) == (found.gpus[0].memory_used_bytes, found.gpus[0].utilization_percent)
+    assert (3788719, "panda", 6470 << 20) == (
+        process.pid,
+        process.user,
+        (process.gpus or [])[0].memory_used_bytes,
+    )
+    assert found.paste is not None and found.paste.missing is None
+
+
+MIG = """\
++-----------------------------------------------------------------------------+
+| MIG devices:                                                                |
++------------------+----------------------+-----------+-----------------------+
+| GPU  GI  CI  MIG |         Memory-Usage |        Vol|         Shared        |
+|      ID  ID  Dev |           BAR1-Usage | SM     Unc| CE  ENC  DEC  OFA  JPG|
+|                  |                      |        ECC|                       |
+|==================+======================+===========+=======================|
+|  0    1   0   0  |   8990MiB / 20096MiB | 14      0 |  3   0    2    0    0 |
+|                  |      4MiB / 32767MiB |           |                       |
++------------------+----------------------+-----------+-----------------------+
+|  0    1   1   1  |   8990MiB / 20096MiB | 28      0 |  3   0    2    0    0 |
+|                  |      4MiB / 32767MiB |           |                       |
++------------------+----------------------+-----------+-----------------------+
+"""
+
+
+def test_mig_devices_are_no_gpus_and_their_bar1_is_no_memory() -> None:
+    found = last(MIG)
+
+    assert 1 == len(found.gpus)
+    assert found.gpus[0].memory_used_bytes is None
+    assert [(0, 1, 8990 << 20), (1, 1, 8990 << 20)] == [
+        (d.index, d.gpu_instance, d.memory_used_bytes) for d in found.gpus[0].mig_devices or []
+    ]
+
+
+def test_a_process_memory_cut_by_its_column_is_unknown() -> None:
+    row = "|    0   N/A  N/A      5762      C   python                             13020... |"
+    text = (
+        "| Processes: |\n|  GPU   GI   CI        PID   Type   Process name   GPU Memory |\n|====|\n"
+        + row
+        + "\n+----+\n"
+    )
+    found = last(text)
+
+    assert (found.processes[0].gpus or [])[0].memory_used_bytes is None
+    assert ["cut"] == [gap.reason for gap in found.gaps if gap.subject == "process:5762"]

@@ -192,13 +192,15 @@ class _Share(NamedTuple):
 
 def _from_the_model(reading: EngineReading) -> tuple[int | None, int | None]:
     """(weights, KV bytes a token) on each GPU, calculated from the model's name; None where not known."""
-    if reading.model is None:
-        return None, None
     gpus, replicas = len(reading.gpus or ()) or 1, reading.replicas or 1
     tp = reading.tensor_parallel or max(1, gpus // replicas)
     if gpus > tp * replicas:
         return None, None  # split in stages or replicated, which is not told
-    return _calculated(reading.model, reading.engine, tp, reading.kv_dtype or "auto")
+    for model in (reading.model_path, reading.model):  # a server may call its model as it likes
+        found = _calculated(model, reading.engine, tp, reading.kv_dtype or "auto") if model else (None, None)
+        if found != (None, None):
+            return found
+    return None, None
 
 
 @lru_cache(maxsize=256)

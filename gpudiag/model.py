@@ -326,7 +326,8 @@ class EngineReading(Struct):
     name: str  # unique on the node, such as "vllm:8000"
     engine: str  # vllm, sglang, tensorrt-llm, tgi, lmdeploy, llama.cpp, ollama, triton
     version: str | None = None
-    model: str | None = None
+    model: str | None = None  # as it calls it, which may be any name
+    model_path: str | None = None  # what its command line loads
     pid: int | None = None  # the server process
     worker_pids: list[int] | None = None
     gpus: list[int] | None = None

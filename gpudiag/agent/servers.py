@@ -13,7 +13,7 @@ import threading
 from dataclasses import dataclass, field
 
 from gpudiag.agent.files import text
-from gpudiag.engines import TABLES, Table, read
+from gpudiag.engines import TABLES, Table, option, put_flags, read
 from gpudiag.model import EngineReading, ProcessReading
 from gpudiag.workloads import workload_of
 
@@ -166,7 +166,9 @@ class Servers:
         reading.declared = server.declared or None
         reading.ever_answered = server.ever_answered
         self._put_workers(reading, server, processes)
-        _put_flags(reading, processes)
+        if server.table is not None and server.pid is not None:
+            command = next((process.command for process in processes if process.pid == server.pid), None)
+            put_flags(reading, server.table.flags, command or "")
         return reading
 
     def _put_workers(self, reading: EngineReading, server: _Server, processes: list[ProcessReading]) -> None:
@@ -211,7 +213,7 @@ def server_address(proc: str, engine: str, process: ProcessReading) -> str | Non
 
 def _named_port(engine: str, process: ProcessReading) -> int | None:
     table = TABLES.get(engine)
-    value = _option(process.command or "", table.port_flags if table else ("--port",))
+    value = option((process.command or "").split(), table.port_flags if table else ("--port",))
     return int(value) if value is not None and value.isdigit() and int(value) < 65536 else None
 
 
@@ -227,37 +229,6 @@ def _orphan(engine: str, worker: ProcessReading) -> _Server:
     by_ray = "ray::" in f"{worker.command} {worker.name}"
     address = f"http://127.0.0.1:{table.port}" if by_ray and table is not None else None
     return _Server(f"{engine}:pid{worker.pid}", table, engine, address, by_ray=by_ray)
-
-
-_FLAGS = (
-    ("max_num_seqs", ("--max-num-seqs", "--max-running-requests"), int),
-    ("max_model_len", ("--max-model-len", "--context-length"), int),
-    ("tensor_parallel", ("--tensor-parallel-size", "-tp", "--tp-size", "--tp"), int),
-    ("gpu_memory_utilization", ("--gpu-memory-utilization", "--mem-fraction-static"), float),
-)
-
-
-def _put_flags(reading: EngineReading, processes: list[ProcessReading]) -> None:
-    """What the server's command line declares, where its page does not tell."""
-    command = next((process.command for process in processes if process.pid == reading.pid), None) or ""
-    for name, flags, kind in _FLAGS:
-        if getattr(reading, name) is None:
-            value = _option(command, flags)
-            try:
-                setattr(reading, name, kind(value) if value is not None else None)
-            except ValueError:
-                continue  # "8k" and the like: the page may tell it another time
-
-
-def _option(command: str, flags: tuple[str, ...]) -> str | None:
-    words = command.split()
-    for place, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name in flags:
-            if equals:
-                return value
-            return words[place + 1] if place + 1 < len(words) else None
-    return None
 
 
 def _own_address(proc: str, pid: int) -> str:

@@ -7,6 +7,7 @@ captured metrics page under tests/engines/pages/.
 
 from __future__ import annotations
 
+from gpudiag.engines.flags import Flags, option, put_flags
 from gpudiag.engines.llama_cpp import LLAMA_CPP
 from gpudiag.engines.lmdeploy import LMDEPLOY
 from gpudiag.engines.ollama import OLLAMA
@@ -21,4 +22,4 @@ TABLES: dict[str, Table] = {
     table.engine: table for table in (VLLM, SGLANG, TENSORRT_LLM, TRITON, TGI, LMDEPLOY, LLAMA_CPP, OLLAMA)
 }
 
-__all__ = ["TABLES", "Table", "read", "reading_of"]
+__all__ = ["TABLES", "Flags", "Table", "option", "put_flags", "read", "reading_of"]

@@ -4,6 +4,7 @@ https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md (read 2
 answered the page as one JSON string: https://github.com/ggml-org/llama.cpp/issues/17384
 """
 
+from gpudiag.engines.flags import Flags
 from gpudiag.engines.reading import MAX, SUM, Table
 
 LLAMA_CPP = Table(
@@ -20,4 +21,11 @@ LLAMA_CPP = Table(
         "prompt_tokens_total": (SUM, ("llamacpp:prompt_tokens_total",)),
         "generation_tokens_total": (SUM, ("llamacpp:tokens_predicted_total",)),
     },
+    flags=Flags(
+        {
+            "max_num_seqs": ("--parallel", "-np"),
+            "max_model_len": ("--ctx-size", "-c"),
+        },
+        model=("--model", "-m"),
+    ),
 )

@@ -1,6 +1,7 @@
 """LMDeploy. https://lmdeploy.readthedocs.io/en/latest/advance/metrics.html (read 2026-11)"""
 
 from gpudiag.engines.exposition import Page, samples
+from gpudiag.engines.flags import Flags
 from gpudiag.engines.reading import MAX, SUM, Table
 from gpudiag.model import EngineReading
 
@@ -40,4 +41,12 @@ LMDEPLOY = Table(
     },
     finish=_finish,
     port_flags=("--server-port", "--port"),
+    flags=Flags(
+        {
+            "max_num_seqs": ("--max-batch-size",),
+            "max_model_len": ("--session-len",),
+            "tensor_parallel": ("--tp",),
+        },
+        model_after=("api-server", "api_server"),
+    ),
 )

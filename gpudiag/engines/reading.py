@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from gpudiag.engines.exposition import Page, bucket_counts, parse, quantile, values
+from gpudiag.engines.flags import Flags
 from gpudiag.model import EngineReading
 
 SECONDS = 2.0
@@ -40,6 +41,7 @@ class Table:
     marks: tuple[str, ...] = ()  # prefixes of its metric names: the page is this engine's when one is there
     json_status: Callable[[EngineReading, bytes], None] | None = None  # engines without a metrics page
     port_flags: tuple[str, ...] = ("--port",)
+    flags: Flags = field(default_factory=Flags)
 
 
 WHOLE = frozenset(name for name, kind in EngineReading.__annotations__.items() if str(kind).startswith("int"))

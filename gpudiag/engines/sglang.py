@@ -4,6 +4,7 @@ https://docs.sglang.io/docs/references/production_metrics (read 2026-11)
 """
 
 from gpudiag.engines.exposition import Page, samples
+from gpudiag.engines.flags import Flags
 from gpudiag.engines.reading import MAX, SUM, Table
 from gpudiag.model import EngineReading
 
@@ -46,4 +47,14 @@ SGLANG = Table(
         ),
     },
     finish=_finish,
+    flags=Flags(
+        {
+            "max_num_seqs": ("--max-running-requests",),
+            "max_model_len": ("--context-length",),
+            "tensor_parallel": ("--tensor-parallel-size", "--tp-size", "--tp"),
+            "gpu_memory_utilization": ("--mem-fraction-static",),
+            "kv_dtype": ("--kv-cache-dtype",),
+        },
+        model=("--model-path", "--model"),
+    ),
 )

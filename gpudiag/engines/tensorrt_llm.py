@@ -4,6 +4,7 @@ https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve/trtllm-serve.html (r
 """
 
 from gpudiag.engines.exposition import Page, values
+from gpudiag.engines.flags import Flags
 from gpudiag.engines.reading import MAX, SUM, Table
 from gpudiag.model import EngineReading
 
@@ -39,4 +40,12 @@ TENSORRT_LLM = Table(
         "inter_token_seconds_p95": ("trtllm_time_per_output_token_seconds",),
     },
     finish=_finish,
+    flags=Flags(
+        {
+            "max_num_seqs": ("--max-batch-size",),
+            "max_model_len": ("--max-seq-len",),
+            "tensor_parallel": ("--tp-size", "--tensor-parallel-size"),
+        },
+        model_after=("trtllm-serve", "serve"),
+    ),
 )

@@ -4,6 +4,7 @@ https://huggingface.co/docs/text-generation-inference/reference/metrics (read 20
 """
 
 from gpudiag.engines.exposition import Page, values
+from gpudiag.engines.flags import Flags
 from gpudiag.engines.reading import SUM, Table
 from gpudiag.model import EngineReading
 
@@ -30,4 +31,13 @@ TGI = Table(
     histograms={"inter_token_seconds_p95": ("tgi_request_mean_time_per_token_duration",)},
     finish=_finish,
     port_flags=("--port", "-p"),
+    flags=Flags(
+        {
+            "max_num_seqs": ("--max-batch-size",),
+            "max_model_len": ("--max-total-tokens",),
+            "tensor_parallel": ("--num-shard",),
+            "gpu_memory_utilization": ("--cuda-memory-fraction",),
+        },
+        model=("--model-id",),
+    ),
 )

@@ -1,6 +1,7 @@
 """vLLM, old and new metric names. https://docs.vllm.ai/en/stable/usage/metrics/ (read 2026-11)"""
 
 from gpudiag.engines.exposition import Page, samples
+from gpudiag.engines.flags import Flags
 from gpudiag.engines.reading import MAX, SUM, Table
 from gpudiag.model import EngineReading
 
@@ -63,4 +64,16 @@ VLLM = Table(
         "inter_token_seconds_p95": ("vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"),
     },
     finish=_finish,
+    flags=Flags(
+        {
+            "max_num_seqs": ("--max-num-seqs",),
+            "max_model_len": ("--max-model-len",),
+            "tensor_parallel": ("--tensor-parallel-size", "-tp"),
+            "gpu_memory_utilization": ("--gpu-memory-utilization",),
+            "kv_dtype": ("--kv-cache-dtype",),
+            "block_size": ("--block-size",),
+        },
+        model=("--model",),
+        model_after=("serve",),
+    ),
 )

@@ -231,3 +231,9 @@ def test_the_ports_on_which_a_process_listens(engine: Engine) -> None:
 
     assert ports is not None
     assert engine.port in ports
+
+
+def test_the_model_that_is_loaded_is_known_whatever_it_is_called(host: FakeHost, engine: Engine) -> None:
+    [reading] = ask(host, [server(engine.port, 50, "--served-model-name", "chat"), worker()])
+
+    assert reading.model_path == "m"

@@ -91,6 +91,12 @@ def test_a_model_is_known_by_its_path_and_its_aliases(model: str) -> None:
     assert parts(serving(model=model, pool_bytes=None))["weights"].bytes == pytest.approx(16.09e9, rel=0.001)
 
 
+def test_the_model_that_is_loaded_counts_and_not_what_the_server_calls_it() -> None:
+    told = parts(serving(model="chat", model_path=LLAMA, pool_bytes=None))
+
+    assert told["weights"].bytes == pytest.approx(16.09e9, rel=0.001)
+
+
 @pytest.mark.parametrize(
     "model", ["openai/gpt-oss-20b", "Qwen/Qwen3.5-27B", "google/gemma-3-4b-it", "mistralai/Mistral-7B-v0.1"]
 )

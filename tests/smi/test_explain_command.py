@@ -1,0 +1,43 @@
+"""`gpudiag explain`: the same diagnosis on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.smi import writers
+from tests.smi.tables import gpu, machine
+
+PROGRAM = [sys.executable, "-c", "import sys; from gpudiag.cli import main; sys.exit(main())", "explain"]
+
+
+def explained(*options: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, *options], input=text, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_one_json_document_of_piped_output() -> None:
+    done = explained("-", "--json", text=writers.table(machine(gpu(0), gpu(1))))
+    diagnosis = json.loads(done.stdout)
+
+    assert (0, "pasted", 2) == (done.returncode, diagnosis["source"], len(diagnosis["gpus"]))
+    assert 4 << 20 == diagnosis["gpus"][0]["readings"]["memory_used_bytes"]
+
+
+def test_a_file_in_korean(tmp_path: Path) -> None:
+    file = tmp_path / "smi.txt"
+    file.write_text(writers.table(machine(gpu(0))), encoding="utf-8")
+    done = explained(str(file), "--lang", "ko")
+
+    assert 0 == done.returncode
+    assert "다음에 할 일" in done.stdout
+
+
+def test_a_failure_is_one_line_without_a_traceback(tmp_path: Path) -> None:
+    for done in (explained(str(tmp_path / "none.txt")), explained("-", text="my GPU is slow")):
+        assert done.returncode != 0
+        assert 1 == len(done.stderr.strip().splitlines())
+        assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""The lock files can be installed on any machine: releases with hashes, no path of the one that wrote them."""
+"""The lock files can be installed anywhere: releases with hashes, no path of the machine that wrote them."""
 
 from __future__ import annotations
 

@@ -164,8 +164,8 @@ class Answers:
             }
         said["changed"] = self._changed(state, language, said["verdict"], at)
         if place.who is not None:
-            said["asked"] = {"who": plain(place.who), "where": place.where}
             note = NOTES[language]["asked"].format(who=plain(place.who), where=place.where)
+            said["asked"] = {"who": plain(place.who), "where": place.where, "text": note}
             said["notes"] = [note, *said["notes"]]
         return said if gpu is None else only_gpu(said, gpu)
 

@@ -45,6 +45,8 @@ class _Layout:
         head = headline_finding(diagnosis)
         lines = wrap(verdict["headline"], self.width)
         lines += wrap(self.state_line(diagnosis, head), self.width)
+        asked = (diagnosis.get("asked") or {}).get("text")
+        lines += wrap(asked, self.width) if asked else []
         lines += self.gpu_table(diagnosis)
         if head:
             lines += self.finding(head)
@@ -53,7 +55,7 @@ class _Layout:
         lines += self.also(diagnosis, head)
         lines += self.changed(diagnosis)
         lines += self.unjudged(diagnosis)
-        notes = [n for n in diagnosis["notes"] if n != self.words.LABEL["simulated"]]
+        notes = [n for n in diagnosis["notes"] if n not in (self.words.LABEL["simulated"], asked)]
         if notes:
             lines += ["", *(line for note in notes for line in wrap(f"* {note}", self.width, "  "))]
         return "\n".join(lines) + "\n"

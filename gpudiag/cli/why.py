@@ -60,6 +60,6 @@ def explain_rule(options: argparse.Namespace) -> int:
     rule = rules.by_id.get(options.explain_rule)
     if rule is None:
         raise NoSuchRule(f"there is no rule {options.explain_rule!r}; `gpudiag rules` lists them")
-    for line in account_of(rule, window):
+    for line in account_of(rule, window, rules):
         print(line)
     return 0

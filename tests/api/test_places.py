@@ -42,7 +42,11 @@ def test_a_slurm_job_is_answered_by_its_node(api: Api, asked: str) -> None:
 
     said = api.client.diagnosis(asked)
 
-    assert (said["node"], said["asked"]) == ("node-1", {"who": "Slurm job 123", "where": "node-1:0-1"})
+    assert (said["node"], said["asked"]["who"], said["asked"]["where"]) == (
+        "node-1",
+        "Slurm job 123",
+        "node-1:0-1",
+    )
     assert [gpu["index"] for gpu in said["gpus"]] == [0, 1]
 
 

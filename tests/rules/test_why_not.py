@@ -1,0 +1,56 @@
+"""Why a rule did not fire: clear, not asked, not judged, or accounted for by another."""
+
+from __future__ import annotations
+
+from gpudiag.examine import Ruleset, default_rules
+from gpudiag.rules.situations import GIB, Situation, vllm_busy, vllm_idle
+from gpudiag.why_not import account_of
+from gpudiag.window import Window
+
+
+def account(rule: str, window: Window, rules: Ruleset | None = None) -> str:
+    rules = rules or default_rules()
+    return "\n".join(account_of(rules.by_id[rule], window, rules))
+
+
+def test_a_rule_that_fires_says_with_what() -> None:
+    said = account("kv-pool-reserved-idle", vllm_idle().window)
+
+    assert "GPU 0: fires as ok; memory_used_bytes = " in said
+    assert "accounts for it" not in said
+
+
+def test_a_rule_that_is_clear_says_so() -> None:
+    assert "GPU 0: clear" in account("kv-pool-reserved-idle", vllm_busy().window)
+
+
+def test_what_was_not_measured_is_named() -> None:
+    s = Situation()
+    s.all_gpus(memory_used_bytes=60 * GIB, utilization_percent=100.0, power_watts=141.0)
+    s.gpu(0).hides("memory_utilization_percent")
+    said = account("stuck-job", s.passes(minutes=20).window)
+
+    assert "GPU 0: cannot judge, missing memory_utilization_percent" in said
+
+
+def test_thresholds_in_force_are_shown() -> None:
+    strict = Ruleset(thresholds={"kv-pool-reserved-idle": {"min_quiet_share": 0.5}})
+
+    assert "min_quiet_share = 0.5" in account("kv-pool-reserved-idle", vllm_idle().window, strict)
+
+
+def test_what_another_finding_accounts_for_is_told() -> None:
+    s = Situation()
+    s.all_gpus(memory_used_bytes=60 * GIB, power_watts=70.0)
+    s.runs({0: 59 * GIB}, pid=4121, name="VLLM::EngineCore", command="VLLM::EngineCore",
+           parent_pid=1, parent_name="systemd")  # fmt: skip
+    said = account("memory-held-idle", s.passes(minutes=6).window)
+
+    assert "fires as" in said
+    assert "GPU 0: not told by itself, since orphaned-engine accounts for it" in said
+
+
+def test_a_fleet_rule_says_whom_to_ask() -> None:
+    rule = next(rule for rule in default_rules().rules if rule.subject == "fleet")
+
+    assert "ask the server" in account(rule.id, vllm_idle().window)

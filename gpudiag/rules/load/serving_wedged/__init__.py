@@ -37,7 +37,7 @@ def serving_wedged(
         if engine.share("loaded", W5) < min_loaded_share:
             return None
         if reading.generation_tokens_total is None:
-            raise NotMeasured("engine.generation_tokens_total")
+            return _uncounted(node, engine)
         engine.require(W5)
         made = engine.over("generation_tokens_total", W5)
         if made.mean > 0 and not _crawls(engine, made.mean, max_slow_share):
@@ -61,6 +61,30 @@ def _long_prefill(node: Window, engine: EngineWindow, max_power_share: float) ->
         if gpu.over("power_watts", W5).mean >= max_power_share * gpu.reading.power_limit_watts:
             return True
     return False
+
+
+def _uncounted(node: Window, engine: EngineWindow) -> Fires | None:
+    """An engine without a counter of tokens: no request ends and its GPUs do nothing at all."""
+    reading = engine.reading
+    if reading.requests_finished_total is None:
+        raise NotMeasured("engine.generation_tokens_total")
+    engine.require(W5)
+    if engine.rise("requests_finished_total", W5) > 0:
+        return None
+    gpus = [gpu for gpu in node.gpus.values() if gpu.index in (reading.gpus or ())]
+    if not gpus or any(gpu.share("quiet", W5) < 0.95 for gpu in gpus):
+        raise NotMeasured("engine.generation_tokens_total")  # a long answer may be under way
+    return Fires(
+        (
+            measured("requests_running", reading.requests_running, source=reading.name),
+            measured("requests_finished", 0, window=W5, source=reading.name),
+            measured("quiet_ratio", min(gpu.share("quiet", W5) for gpu in gpus), window=W5),
+        ),
+        variant="uncounted",
+        key=reading.name,
+        gpu=only_gpu(engine),
+        words={"engine": reading.name, "pid": str(reading.pid or "PID"), "model": reading.model or "-"},
+    )
 
 
 def _crawls(engine: EngineWindow, rate: float, max_share: float) -> bool:

@@ -38,7 +38,23 @@ CASES = [
     Case("no engine here", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("watched for a minute", lambda: _wedged(minutes=1), "unjudged"),
     Case("its metrics cannot be read", _without_metrics, "unjudged"),
-    Case("it does not count its tokens", lambda: _wedged(generation_tokens_total=None), "unjudged"),
+    Case(
+        "it counts no tokens; no request ends and the GPU rests",
+        lambda: _wedged(generation_tokens_total=None, rates={}),
+        "fires",
+        severity="critical",
+        variant="uncounted",
+    ),
+    Case(
+        "it counts no tokens, and requests end",
+        lambda: _wedged(generation_tokens_total=None, rates={"requests_finished_total": 0.5}),
+        "clear",
+    ),
+    Case(
+        "it counts neither tokens nor requests",
+        lambda: _wedged(generation_tokens_total=None, requests_finished_total=None),
+        "unjudged",
+    ),
     Case(
         "a hundredth of its usual tokens",
         lambda: _crawls(15.0),

@@ -112,11 +112,49 @@ def ollama(load: Load) -> str:
     return f'{{"models":[{model}]}}'
 
 
+def tgi(load: Load) -> str:
+    """A page of text-generation-inference: no gauge of the KV cache, sums of histograms as counters."""
+    t = load.totals
+    return (
+        f"tgi_batch_current_size {load.running}\ntgi_queue_size {load.waiting}\n"
+        f"tgi_batch_current_max_tokens 16384\ntgi_request_input_length_sum {t.get('prompt', 0)}\n"
+        f"tgi_request_generated_tokens_sum {t.get('tokens', 0)}\n"
+        f"tgi_request_success {t.get('finished', 0)}\n"
+    )
+
+
+def lmdeploy(load: Load) -> str:
+    """An LMDeploy page."""
+    at, t = f'engine="0",model_name="{load.model}"', load.totals
+    return (
+        f"lmdeploy:num_requests_running{{{at}}} {load.running}\n"
+        f"lmdeploy:num_requests_waiting{{{at}}} {load.waiting}\n"
+        f"lmdeploy:gpu_cache_usage_perc{{{at}}} {load.kv_used}\n"
+        f"lmdeploy:prompt_tokens_total{{{at}}} {t.get('prompt', 0)}\n"
+        f"lmdeploy:generation_tokens_total{{{at}}} {t.get('tokens', 0)}\n"
+    )
+
+
+def tensorrt_llm(load: Load) -> str:
+    """A TensorRT-LLM page: it counts requests, and no tokens."""
+    at = f'engine_type="trtllm",model_name="{load.model}"'
+    return (
+        f"trtllm_num_requests_running{{{at}}} {load.running}\n"
+        f"trtllm_num_requests_waiting{{{at}}} {load.waiting}\n"
+        f"trtllm_kv_cache_utilization{{{at}}} {load.kv_used}\n"
+        f"trtllm_kv_cache_max_blocks{{{at}}} 4144.0\ntrtllm_kv_cache_tokens_per_block{{{at}}} 32.0\n"
+        f'trtllm_request_success_total{{finished_reason="stop",{at}}} {load.totals.get("finished", 0)}\n'
+    )
+
+
 PAGES: dict[str, Callable[[Load], str]] = {
     "vllm": vllm,
     "sglang": sglang,
     "llama.cpp": llama_cpp,
     "ollama": ollama,
+    "tgi": tgi,
+    "lmdeploy": lmdeploy,
+    "tensorrt-llm": tensorrt_llm,
 }
 
 

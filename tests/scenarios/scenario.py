@@ -73,16 +73,16 @@ _SCENARIOS: dict[str, Scenario] = {}
 
 
 def scenario(
-    expects: str, severity: Severity, story: str, **more: Any
+    expects: str, severity: Severity, story: str, *, name: str | None = None, **more: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares a story; `more` as in Scenario."""
 
     def declare(play: Callable[..., Any]) -> Callable[..., Any]:
-        name = play.__name__.replace("_", "-")
-        if name in _SCENARIOS:
-            raise ValueError(f"two scenarios are called {name}")
+        called = (name or play.__name__).replace("_", "-").replace(" ", "-")
+        if called in _SCENARIOS:
+            raise ValueError(f"two scenarios are called {called}")
         group = play.__module__.rsplit(".", 1)[-1]
-        _SCENARIOS[name] = Scenario(name, story, group, expects, severity, play, **more)
+        _SCENARIOS[called] = Scenario(called, story, group, expects, severity, play, **more)
         return play
 
     return declare

@@ -172,16 +172,11 @@ def observed(window: Window) -> Observed:
     """The span that was judged: the last five minutes, or what there is of them."""
     rows, seconds = window.host.track.seconds_covered(W5)
     start = max(window.started, window.time - W5)
-    per_row = (
-        max((len(g.samples.utilization_percent or ()) for g in window.latest.gpus if g.samples), default=1)
-        if window.latest
-        else 1
-    )
     paste = window.latest.paste if window.latest else None
     return Observed(
         start=start,
         end=window.time,
-        samples=paste.samples if paste else rows * max(1, per_row),
+        samples=paste.samples if paste else round(window.host.rise("samples", W5)),
         coverage_ratio=min(1.0, seconds / W5) if rows > 1 else None,
     )
 

@@ -83,10 +83,11 @@ class Window:
         self.snapshots += 1
         self._gaps = {(gap.subject, gap.metric): gap.reason for gap in snapshot.gaps}
         self._users = {}
+        samples = _samples_in(snapshot)
         self._add_gpus(snapshot, at, seconds, rebooted)
         self._add_processes(snapshot, at, seconds)
         self._add_engines(snapshot, at, seconds)
-        self._add_host(snapshot, at, seconds)
+        self._add_host(snapshot, at, seconds, samples)
         for event in snapshot.events:
             self._add_event(event, at)
 
@@ -146,9 +147,10 @@ class Window:
             engine.add(at, seconds, reading)
         self.engines = {k: e for k, e in self.engines.items() if e.last_seen == at}
 
-    def _add_host(self, snapshot: Snapshot, at: float, seconds: float) -> None:
+    def _add_host(self, snapshot: Snapshot, at: float, seconds: float, samples: int) -> None:
         host, nvml = snapshot.host, snapshot.nvml
-        row = [getattr(host, name, None) for name in HOST_COLUMNS.values[:-2]]
+        row = [getattr(host, name, None) for name in HOST_COLUMNS.values[:-3]]
+        row.append(samples)
         row += (float(nvml.error is not None), nvml.sweep_seconds) if nvml else (None, None)
         self.host.add_ports(at, host)
         self.host.track.append(at, seconds, array("f", [NAN if v is None else v for v in row]))
@@ -273,6 +275,12 @@ class Window:
 
 def _layouts() -> list[dict[str, int]]:
     return [columns.coarse.at if columns.coarse else {} for columns in (GPU_COLUMNS, HOST_COLUMNS)]
+
+
+def _samples_in(snapshot: Snapshot) -> int:
+    """How many moments a snapshot tells of: its samples, or itself."""
+    lists = (gpu.samples.utilization_percent for gpu in snapshot.gpus if gpu.samples)
+    return max((len(values) for values in lists if values), default=1)
 
 
 def bus_key(bus_id: str) -> str:

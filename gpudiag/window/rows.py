@@ -114,6 +114,7 @@ HOST_COLUMNS = Columns(
         "swap_in_pages_per_second",
         "disk_busy_ratio",
         "memory_available_bytes",
+        "samples",
         "nvml_failed",
         "nvml_sweep_seconds",
     ),

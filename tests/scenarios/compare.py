@@ -138,6 +138,7 @@ def page(rows: list[Row], versions: dict[str, str]) -> str:
         "They see the same driver, and the kernel log through `dmesg`.",
         "",
         "What this does not show: the situations were chosen by the authors of gpudiag.",
+        "Its rules were mended until they passed; the others never saw them.",
         "gpumedic is a health check of the hardware and nvsonar a finder of bottlenecks.",
         "Neither claims to know inference engines; both answer at once where gpudiag watches for minutes.",
         "nvsonar also has benchmarks that run on a real GPU, which a double cannot show.",

@@ -197,6 +197,8 @@ class _Speaker:
                 return self.words.ONE_SAMPLE
             return units.duration(item.window_seconds, self.language)
         value = item.of if part == "of" else item.value
+        if item.name == "reason" and value in self.words.REASON:
+            return str(self.words.REASON[value])
         return None if value is None else units.show(item.name, value, self.language)
 
     def finding(self, finding: Finding) -> dict[str, Any]:

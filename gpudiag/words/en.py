@@ -150,6 +150,23 @@ ENABLE_BY_REASON = {
 }
 ENABLE_ELSE = "install the agent, which reads it"
 
+REASON = {  # why a value is not there, or NVML does not answer
+    "not_supported": "not supported",
+    "no_permission": "no permission",
+    "function_not_found": "the driver is too old",
+    "timeout": "no answer in time",
+    "gpu_is_lost": "the GPU is lost",
+    "reset_required": "a reset is required",
+    "unknown_error": "unknown error",
+    "driver_not_loaded": "the driver is not loaded",
+    "library_not_found": "the driver's library is not found",
+    "library_mismatch": "kernel module and library differ in version",
+    "not_found": "not found",
+    "unreachable": "not reachable",
+    "not_enabled": "not switched on",
+    "nonsense": "an impossible value",
+}
+
 NOT_ENOUGH = "cannot tell yet: {missing}"
 NOT_ENOUGH_BARE = "cannot tell: nothing that decides was visible"
 MISSING_LIST = "{names} not visible"

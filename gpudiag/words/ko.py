@@ -144,6 +144,23 @@ ENABLE_BY_REASON = {
 }
 ENABLE_ELSE = "이 값을 읽는 에이전트를 설치하십시오"
 
+REASON = {
+    "not_supported": "지원되지 않음",
+    "no_permission": "권한 없음",
+    "function_not_found": "드라이버가 너무 오래됨",
+    "timeout": "제시간에 응답 없음",
+    "gpu_is_lost": "GPU를 찾을 수 없음",
+    "reset_required": "리셋 필요",
+    "unknown_error": "알 수 없는 오류",
+    "driver_not_loaded": "드라이버가 로드되지 않음",
+    "library_not_found": "드라이버 라이브러리가 없음",
+    "library_mismatch": "커널 모듈과 라이브러리의 버전이 다름",
+    "not_found": "없음",
+    "unreachable": "연결할 수 없음",
+    "not_enabled": "켜져 있지 않음",
+    "nonsense": "있을 수 없는 값",
+}
+
 NOT_ENOUGH = "아직 판단할 수 없습니다: {missing}"
 NOT_ENOUGH_BARE = "판단할 수 없습니다: 결정적인 값이 보이지 않습니다"
 MISSING_LIST = "{names} 항목이 보이지 않습니다"

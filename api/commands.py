@@ -136,6 +136,8 @@ def _agent_beside(server: Any, node: str, options: argparse.Namespace) -> Iterat
         token_file.touch(0o600)
         token_file.write_text(gate.admit_agent(node))
         words = ["agent", "--api", server.url, "--node", node, "--token-file", str(token_file)]
+        # Its own spool: what another agent left on this host may carry another node's name.
+        words += ["--spool", str(Path(folder) / "spool")]
         for name in ("config", "interval"):
             if getattr(options, name, None) is not None:
                 words += [f"--{name}", getattr(options, name)]

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -211,7 +212,8 @@ class Agent:
         self._arrived = threading.Event()
         self._reporter: Reporter | None = None
         if api is not None:
-            folder = spool or (state or Path(".")) / "spool"
+            # By node: what waits under another name would be refused with this node's token for ever.
+            folder = (spool or (state or Path(".")) / "spool") / quote(observer.node, safe="")
             self._reporter = Reporter(api, Spool(folder, spool_bytes), say=say)
         self._sender = threading.Thread(target=self._send_all, name="sender", daemon=True)
         self._door = Door(

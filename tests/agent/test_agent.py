@@ -475,10 +475,10 @@ def test_an_agent_that_is_killed_loses_nothing_that_waited_and_sends_nothing_twi
         words = command("agent", "--api", receiver.address, "--interval", "0.5")
         spool = tmp_path / "state" / "gpudiag" / "spool"
         agent = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
-        until(lambda: spool.exists() and len(list(spool.glob("*.snapshot"))) >= 4)
+        until(lambda: spool.exists() and len(list(spool.glob("*/*.snapshot"))) >= 4)
         agent.kill()
         agent.wait()
-        waited = len(list(spool.glob("*.snapshot")))
+        waited = len(list(spool.glob("*/*.snapshot")))
         receiver.status = 200
         again = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
         until(lambda: len(receiver.got) >= waited + 2)

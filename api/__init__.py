@@ -1,11 +1,5 @@
 """The Flask application: it remembers what agents report, judges it, and answers why.
 
-`create_app(settings)` makes it. resources/ has a blueprint per resource, store/ what is remembered, web/ the
-pages; judge.py holds the windows, writer.py is the one thread that writes. Imports gpudiag, never bot.
+`app.create_app(settings)` makes it. resources/ has a blueprint per resource, store/ what is remembered, web/
+the pages; judge.py holds the windows, writer.py is the one thread that writes. Imports gpudiag, never bot.
 """
-
-from __future__ import annotations
-
-from api.app import close, create_app
-
-__all__ = ["close", "create_app"]

@@ -93,8 +93,7 @@ class Demo:
 
     def start(self, told: threading.Event | None = None) -> None:
         """Serve, send the history, and go on live. Returns early when `told` is set."""
-        from api import create_app
-        from api.app import parts_of
+        from api.app import create_app, parts_of
         from api.server import Server
 
         token = secrets.token_urlsafe(32)
@@ -105,7 +104,7 @@ class Demo:
         try:
             self.server = Server(app, serve.host, serve.port).start()
         except BaseException:
-            from api import close
+            from api.app import close
 
             close(app)
             raise

@@ -20,7 +20,7 @@ from typing import Any
 
 from flask import Flask
 
-from api import close
+from api.app import close
 from gpudiag.errors import GpudiagError
 
 BACKLOG = 4_096

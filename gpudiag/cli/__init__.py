@@ -1,6 +1,7 @@
 """The command line: one file per command, loaded only when it is asked for.
 
-A command file has `SUMMARY` (one line for the help), `arguments(parser)` and `run(options) -> exit code`.
+A command file has `SUMMARY` (one line for the help), `arguments(parser)` and `run(options) -> exit code`;
+where a wrong option is not to exit with 2, also `USAGE_EXIT_CODE`.
 To add one: write the file and name it in `COMMANDS`. Commands of `api` and `bot` come in through the
 entry points `gpudiag.commands`, which are scanned only when a word is not in `COMMANDS`.
 """
@@ -42,6 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
 def dispatch(words: list[str]) -> int:
     import importlib
 
+    if len(words) > 1 and words[0] == "help":
+        words = [words[1], "--help"]
     if not words or words[0] in ("-h", "--help", "help"):
         from gpudiag.cli.help import overview
 
@@ -63,4 +66,8 @@ def dispatch(words: list[str]) -> int:
 
     parser = argparse.ArgumentParser(prog=f"gpudiag {name}", description=command.SUMMARY)
     command.arguments(parser)
-    return command.run(parser.parse_args(rest))
+    try:
+        options = parser.parse_args(rest)
+    except SystemExit as ended:
+        return getattr(command, "USAGE_EXIT_CODE", 2) if ended.code else 0
+    return command.run(options)

@@ -9,15 +9,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from types import FrameType
 
-from gpudiag.errors import GpudiagError
-
-SUMMARY = "Reports this host's GPUs to the API; `agent release` lets go of them for a while."
+SUMMARY = "report this host's GPUs; `agent release` lets go of them for a while"
 
 RELEASE_SPAN = "10m"
-
-
-class NoToken(GpudiagError):
-    """The token file cannot be used."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -49,6 +43,7 @@ def run_agent(options: Namespace) -> int:
     """Works until a signal ends it; starts itself again when the driver was replaced."""
     from gpudiag.agent import Agent, DeclaredServer, Observer
     from gpudiag.agent.local import runtime_folder, state_folder
+    from gpudiag.cli.terminal import token_in
     from gpudiag.client import Client
     from gpudiag.settings import from_options
 
@@ -79,22 +74,6 @@ def run_agent(options: Namespace) -> int:
     if agent.run() == "restart":
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     return 0
-
-
-def token_in(file: str | None) -> str | None:
-    """The token that the file holds."""
-    if file is None:
-        return None
-    try:
-        token = Path(file).read_text().strip()
-    except OSError as error:
-        raise NoToken(
-            f"agent: token file {file} cannot be read: {error.strerror}. "
-            "Make one with: gpudiag token create agent NODE"
-        ) from None
-    if not token:
-        raise NoToken(f"agent: token file {file} is empty")
-    return token
 
 
 def say(line: str) -> None:

@@ -7,7 +7,8 @@ import argparse
 from gpudiag.cli import sources, terminal
 from gpudiag.errors import GpudiagError
 
-SUMMARY = "one line and an exit code: 0 ok or info, 1 warning, 2 critical, 3 unknown"
+SUMMARY = "one line, exit 0 ok or info, 1 warning, 2 critical, 3 unknown"
+USAGE_EXIT_CODE = 3  # a mistyped option has found out nothing: unknown, not critical
 EXIT_CODES = {"ok": 0, "info": 0, "warning": 1, "critical": 2, "unknown": 3}
 WORDS = {"ok": "OK", "info": "OK", "warning": "WARNING", "critical": "CRITICAL", "unknown": "UNKNOWN"}
 
@@ -16,19 +17,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "node", nargs="?", metavar="NODE[:GPU]", help="a node of the API; without, this machine"
     )
-    parser.add_argument("--for", dest="seconds", type=float, default=6.0, help="seconds to look (6)")
+    parser.add_argument("--for", dest="seconds", metavar="6s", default="6s", help="how long to look (6s)")
     parser.add_argument("--config", metavar="FILE", help="TOML file with settings (GPUDIAG_CONFIG)")
     terminal.add_api_options(parser)
     terminal.add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    language = terminal.chosen_language(options.lang)
     try:
+        language = terminal.chosen_language(options.lang)
         if options.node:
             diagnosis = sources.from_api(options, language)
         else:
-            diagnosis = sources.from_here(options.seconds, options.config, language)
+            diagnosis = sources.from_here(sources.span(options.seconds), options.config, language)
     except (GpudiagError, OSError) as error:
         if options.json:
             terminal.print_json({"severity": "unknown", "error": str(error)})

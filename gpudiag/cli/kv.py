@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gpudiag.kv.question import Question
 
-SUMMARY = "How much memory a model's KV cache takes, and what fits on a GPU."
+SUMMARY = "how much memory a model's KV cache takes, and what fits on a GPU"
 
 OPTIONS = {
     "kv-dtype": "auto, bf16, f16, fp8, int8, q8_0 …, or keys/values: q8_0/f16",

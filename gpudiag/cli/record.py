@@ -10,7 +10,7 @@ from typing import BinaryIO
 from gpudiag.errors import GpudiagError
 from gpudiag.model import Snapshot
 
-SUMMARY = "Writes this host's snapshots to a file, one JSON document a line."
+SUMMARY = "write this host's snapshots to a file, one JSON document a line"
 
 
 class CannotWrite(GpudiagError):
@@ -38,7 +38,8 @@ def run(options: Namespace) -> int:
             count = write(snapshots, file)
     except OSError as error:
         raise CannotWrite(f"record: {options.file} cannot be written: {error.strerror}") from None
-    print(f"{count} snapshots in {options.file}. Look at them with: gpudiag replay {options.file}")
+    what = "1 snapshot" if count == 1 else f"{count} snapshots"
+    print(f"{what} in {options.file}. See its diagnosis: gpudiag replay {options.file}")
     return 0
 
 

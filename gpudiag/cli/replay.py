@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpudiag.model import Snapshot
     from gpudiag.window import Window
 
-SUMMARY = "Diagnoses a file that `gpudiag record` wrote, or sends it to an API."
+SUMMARY = "the diagnosis of what `gpudiag record` wrote; or send it to an API"
 
 
 class NotARecording(GpudiagError):
@@ -71,24 +71,26 @@ def windows_of(snapshots: Iterable[Snapshot]) -> dict[str, Window]:
 def _judge(windows: list[Window], options: Namespace) -> int:
     import msgspec
 
+    from gpudiag.cli.sources import RUNBOOKS
     from gpudiag.cli.terminal import chosen_language, colour, columns, print_json
     from gpudiag.examine import examine
     from gpudiag.explain import explain
     from gpudiag.plaintext import diagnosis_text
-    from gpudiag.words import language_of
 
-    language = language_of(chosen_language(options.lang))
-    answers = [msgspec.to_builtins(explain(examine(window), language)) for window in windows]
+    language = chosen_language(options.lang)
+    answers = [
+        msgspec.to_builtins(explain(examine(window), language, runbooks=RUNBOOKS)) for window in windows
+    ]
     if options.json:
         print_json(answers[0] if len(answers) == 1 else answers)
         return 0
-    for answer in answers:
-        print(diagnosis_text(answer, language, width=columns(), colour=colour()))
+    texts = [diagnosis_text(answer, language, width=columns(), colour=colour()) for answer in answers]
+    sys.stdout.write("\n".join(texts))
     return 0
 
 
 def _send(snapshots: Iterable[Snapshot], api: str, token_file: str | None) -> int:
-    from gpudiag.cli.agent import token_in
+    from gpudiag.cli.terminal import token_in
     from gpudiag.client import Client
 
     count = 0

@@ -49,13 +49,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def show(rules: Any, rule_id: str, language: Language, as_json: bool) -> int:
-    """One rule's page; raises NoSuchRule with the nearest names."""
+def rule_named(rules: Any, rule_id: str) -> Any:
+    """The rule; raises NoSuchRule with the nearest names."""
     rule = rules.by_id.get(rule_id)
     if rule is None:
         near = difflib.get_close_matches(rule_id, rules.by_id, n=3)
         hint = f"; near: {', '.join(near)}" if near else ""
         raise NoSuchRule(f"there is no rule {rule_id!r}{hint}; `gpudiag rules` lists them")
+    return rule
+
+
+def show(rules: Any, rule_id: str, language: Language, as_json: bool) -> int:
+    """One rule's page."""
+    rule = rule_named(rules, rule_id)
     if as_json:
         terminal.print_json(rule_json(rule, language))
         return 0

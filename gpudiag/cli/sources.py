@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from argparse import Namespace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from gpudiag.cli import terminal
 from gpudiag.errors import GpudiagError
 
 HISTORY_SECONDS = 3600.0
+RUNBOOKS = "gpudiag rules "
+"""Without a server the runbook is a command: `gpudiag rules RULE` prints the page."""
 
 
 class BadTarget(GpudiagError):
@@ -51,8 +52,7 @@ def from_api(options: Namespace, language: str) -> dict[str, Any]:
     from gpudiag.client import Client
 
     node, gpu = target(options.node)
-    token = Path(options.token_file).read_text().strip() if options.token_file else None
-    with Client(options.api, token, language=language) as client:
+    with Client(options.api, terminal.token_in(options.token_file), language=language) as client:
         at = moment(getattr(options, "at", None))
         return client.diagnosis(node, gpu=gpu, at=at, lang=language)
 
@@ -70,8 +70,14 @@ def from_here(seconds: float, config: str | None, language: str) -> dict[str, An
     return found
 
 
-RUNBOOKS = "gpudiag rules "
-"""Without a server the runbook is a command: `gpudiag rules RULE` prints the page."""
+def span(text: str) -> float:
+    """`--for`, in seconds."""
+    from gpudiag.settings import seconds
+
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise BadTarget(f"--for {error}; got {text!r}") from None
 
 
 def window_here(seconds: float, config: str | None) -> tuple[Any, Any]:

@@ -7,11 +7,22 @@ import shutil
 import sys
 import time
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
+from gpudiag.errors import GpudiagError
 from gpudiag.words import Language, language_of
 
 API_URL = "http://127.0.0.1:8000"
+LANGUAGES = ("en", "ko")
+
+
+class NoSuchLanguage(GpudiagError):
+    """Answers were asked for in a language that has no words."""
+
+
+class NoToken(GpudiagError):
+    """The token file cannot be used."""
 
 
 def add_output_options(parser: ArgumentParser) -> None:
@@ -34,10 +45,28 @@ def add_api_options(parser: ArgumentParser) -> None:
 
 def chosen_language(option: str | None) -> Language:
     """`--lang`, else GPUDIAG_LANG, else the locale."""
-    wanted = option or os.environ.get("GPUDIAG_LANG")
-    if not wanted:
-        wanted = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
-    return language_of(wanted)
+    for place, asked in (("--lang", option), ("GPUDIAG_LANG", os.environ.get("GPUDIAG_LANG"))):
+        if asked:
+            if asked.replace("_", "-").split("-")[0].lower() not in LANGUAGES:
+                raise NoSuchLanguage(f"{place} wants {' or '.join(LANGUAGES)}; got {asked!r}")
+            return language_of(asked)
+    return language_of(os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG"))
+
+
+def token_in(file: str | None) -> str | None:
+    """The token that the file holds."""
+    if file is None:
+        return None
+    try:
+        token = Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise NoToken(
+            f"token file {file} cannot be read: {reason}. On the server, `gpudiag token create` makes a token"
+        ) from None
+    if not token:
+        raise NoToken(f"token file {file} is empty. On the server, `gpudiag token create` makes a token")
+    return token
 
 
 def colour() -> bool:

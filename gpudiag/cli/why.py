@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     language = terminal.chosen_language(options.lang)
-    if options.explain_rule and not options.node:
+    if options.explain_rule:
         return explain_rule(options)
     diagnosis = sources.from_api(options, language) if options.node else here(options, language)
     if options.json:
@@ -39,27 +39,25 @@ def run(options: argparse.Namespace) -> int:
 
 
 def here(options: argparse.Namespace, language: str) -> dict[str, Any]:
-    from gpudiag.settings import seconds
-
     if options.at:
         raise sources.BadTarget("--at needs a NODE: the past is what the API remembers")
-    try:
-        span = seconds(options.seconds)
-    except ValueError as error:
-        raise sources.BadTarget(f"--for {error}") from None
-    return sources.from_here(span, options.config, language)
+    return sources.from_here(sources.span(options.seconds), options.config, language)
 
 
 def explain_rule(options: argparse.Namespace) -> int:
     """For each GPU: did the rule fire, was it clear, could it not be judged, and why."""
-    from gpudiag.cli.rules import NoSuchRule
-    from gpudiag.settings import seconds
+    from gpudiag.cli.rules import rule_named
+    from gpudiag.examine import Ruleset
+    from gpudiag.settings import load
     from gpudiag.why_not import account_of
 
-    window, rules = sources.window_here(seconds(options.seconds), options.config)
-    rule = rules.by_id.get(options.explain_rule)
-    if rule is None:
-        raise NoSuchRule(f"there is no rule {options.explain_rule!r}; `gpudiag rules` lists them")
+    if options.node:
+        raise sources.BadTarget("--explain-rule looks at this machine: run it there, without NODE")
+    rule_named(Ruleset(thresholds=load(options.config).rules), options.explain_rule)
+    window, rules = sources.window_here(sources.span(options.seconds), options.config)
+    rule = rules.by_id[options.explain_rule]
     for line in account_of(rule, window, rules):
         print(line)
+    if rule.subject == "gpu" and not window.gpus_in_order():
+        print(f"  {window.node} shows no GPU, so there is none to judge")
     return 0

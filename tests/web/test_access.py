@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from api import create_app
-from api.app import parts_of
+from api.app import create_app, parts_of
 from api.server import Server
 from gpudiag.client import Client
 from gpudiag.model import ProcessReading

@@ -1,0 +1,92 @@
+"""What a person meets first on the command line: the overview, mistakes, and what each of them exits with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gpudiag.cli import main
+from gpudiag.simulator import fleet
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GPUDIAG_LANG", "GPUDIAG_CONFIG", "GPUDIAG_TOKEN_FILE", "LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "C.UTF-8")
+
+
+def test_every_command_has_one_line_in_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+
+    assert [line.split()[0] for line in lines[:4]] == ["demo", "up", "why", "explain"]
+    assert [line for line in lines if line.endswith(".") or line.split()[1][0].isupper()] == []
+
+
+def test_help_of_a_command_is_the_commands_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "check"]) == 0
+    asked = capsys.readouterr().out
+    assert main(["check", "--help"]) == 0
+
+    assert asked == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["why", "node-3", "--token-file", "/nowhere/token"], "token file /nowhere/token cannot be read"),
+        (["why", "--lang", "xx"], "--lang wants en or ko; got 'xx'"),
+        (["why", "--for", "soon"], "--for wants a span of time"),
+        (["why", "--explain-rule", "gpu-fre"], "near: gpu-free"),
+        (["why", "node-3", "--explain-rule", "gpu-free"], "--explain-rule looks at this machine"),
+        (["help", "nosuch"], "there is no command 'nosuch'"),
+        (["wy"], "did you mean `gpudiag why`?"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    assert main(words) == 2
+    said = capsys.readouterr().err
+
+    assert sentence in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_language_without_words_is_told_from_the_environment_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUDIAG_LANG", "klingon")
+
+    assert main(["rules", "gpu-free"]) == 2
+    assert "GPUDIAG_LANG wants en or ko" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [["--nosuch"], ["--for", "soon"], ["--lang", "xx"], ["node-3", "--token-file", "/nowhere/token"]]
+)
+def test_a_check_that_was_mistyped_is_unknown_and_not_critical(words: list[str]) -> None:
+    assert main(["check", *words]) == 3
+
+
+def test_a_recording_names_the_page_that_can_be_read_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = next(machine for machine in fleet(0.0) if machine.name == "node-3")
+    file = tmp_path / "node-3.jsonl"
+    file.write_bytes(b"".join(msgspec.json.encode(s) + b"\n" for s in machine.history(0.0, 1800.0)))
+
+    assert main(["replay", str(file)]) == 0
+    assert "Runbook: gpudiag rules kv-pool-reserved-idle\n" in capsys.readouterr().out
+
+
+def test_the_overview_loads_no_server() -> None:
+    code = "import sys; from gpudiag.cli.help import overview; overview(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert not {"flask", "sqlalchemy", "slack_bolt"} & set(loaded.split())

@@ -155,6 +155,16 @@ def subject_is_gone(finding: Finding, window: Window) -> bool:
 
 
 def still_open(changes_open: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:
-    """The checkup's findings with those that are open although not seen right now."""
+    """The checkup's findings, and those that are open although not seen right now.
+
+    What a finding of the same GPU, or of the node, accounts for is not named beside it.
+    """
     seen = {key_of(finding) for finding in checkup.findings}
-    return checkup.findings + [known.finding for key, known in changes_open.items() if key not in seen]
+    explained = {(finding.gpu, rule) for finding in checkup.findings for rule in finding.explains}
+    return checkup.findings + [
+        known.finding
+        for key, known in changes_open.items()
+        if key not in seen
+        and (known.finding.gpu, known.finding.rule) not in explained
+        and (None, known.finding.rule) not in explained
+    ]

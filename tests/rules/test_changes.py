@@ -1,0 +1,35 @@
+"""What stays open, and what is not named twice."""
+
+from __future__ import annotations
+
+from gpudiag.changes import OpenFinding, key_of, reconcile, still_open
+from gpudiag.examine import default_rules, judge
+from gpudiag.model import Finding
+from gpudiag.rules.situations import vllm_idle
+
+
+def test_an_open_finding_is_not_named_beside_the_one_that_accounts_for_it() -> None:
+    window, rules = vllm_idle().window, default_rules()
+    checkup = judge(window, rules)
+    gpu = window.gpus_in_order()[0].reading
+    held = Finding(
+        rule="memory-held-idle", severity="info", confidence="possible", gpu=0, gpu_uuid=gpu.uuid, since=1.0
+    )
+    pool = next(finding for finding in checkup.findings if finding.rule == "kv-pool-reserved-idle")
+    pool.explains = ["memory-held-idle"]
+    open_findings = {key_of(held): OpenFinding(finding=held, opened_at=1.0, last_seen_at=1.0)}
+    changes = reconcile(open_findings, checkup, rules, window)
+
+    assert "memory-held-idle" not in [finding.rule for finding in still_open(changes.open, checkup)]
+
+
+def test_an_open_finding_stays_named_until_it_has_been_clear_for_long_enough() -> None:
+    window, rules = vllm_idle().window, default_rules()
+    checkup = judge(window, rules)
+    hot = Finding(rule="thermal-hw-slowdown", severity="critical", confidence="proven", gpu=0, since=1.0)
+    hot.gpu_uuid = window.gpus_in_order()[0].reading.uuid
+    open_findings = {key_of(hot): OpenFinding(finding=hot, opened_at=1.0, last_seen_at=1.0)}
+    changes = reconcile(open_findings, checkup, rules, window)
+
+    assert [] == changes.resolved
+    assert "thermal-hw-slowdown" in [finding.rule for finding in still_open(changes.open, checkup)]

@@ -141,8 +141,9 @@ def _agent_beside(server: Any, node: str, options: argparse.Namespace) -> Iterat
         for name in ("config", "interval"):
             if getattr(options, name, None) is not None:
                 words += [f"--{name}", getattr(options, name)]
+        # -P: a folder named gpudiag where the person stands is not this program.
         start = "import sys; from gpudiag.cli import main; sys.exit(main())"
-        agent = subprocess.Popen([sys.executable, "-c", start, *words])
+        agent = subprocess.Popen([sys.executable, "-P", "-c", start, *words])
         try:
             yield
         finally:

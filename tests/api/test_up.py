@@ -16,6 +16,7 @@ START = "import sys; from gpudiag.cli import main; sys.exit(main())"
 
 
 def test_up_watches_this_host_and_ends_cleanly(tmp_path: Path) -> None:
+    (tmp_path / "gpudiag").mkdir()  # a checkout beside which the person stands
     with Nvml(gpus=2) as nvml:
         environment = {
             **os.environ,
@@ -25,8 +26,8 @@ def test_up_watches_this_host_and_ends_cleanly(tmp_path: Path) -> None:
         }
         words = ["up", "--port", "0", "--node", "this-host", "--interval", "1s"]
         process = subprocess.Popen(
-            [sys.executable, "-c", START, *words, "--store", f"sqlite:///{tmp_path}/store.sqlite3"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+            [sys.executable, "-P", "-c", START, *words, "--store", f"sqlite:///{tmp_path}/store.sqlite3"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path,
         )  # fmt: skip
         try:
             assert process.stdout is not None

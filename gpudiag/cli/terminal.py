@@ -36,10 +36,16 @@ def add_output_options(parser: ArgumentParser) -> None:
 def add_api_options(parser: ArgumentParser) -> None:
     """`--api` and `--token-file`."""
     parser.add_argument(
-        "--api", metavar="URL", default=os.environ.get("GPUDIAG_API_URL", API_URL), help="address of the API (GPUDIAG_API_URL)"
+        "--api",
+        metavar="URL",
+        default=os.environ.get("GPUDIAG_API_URL", API_URL),
+        help="address of the API (GPUDIAG_API_URL)",
     )
     parser.add_argument(
-        "--token-file", metavar="FILE", default=os.environ.get("GPUDIAG_TOKEN_FILE"), help="file with a token (GPUDIAG_TOKEN_FILE)"
+        "--token-file",
+        metavar="FILE",
+        default=os.environ.get("GPUDIAG_TOKEN_FILE"),
+        help="file with a token (GPUDIAG_TOKEN_FILE)",
     )
 
 

@@ -183,7 +183,7 @@ def _without_continuation_marks(lines: list[str]) -> list[str]:
 _ANCHORS = re.compile(
     r"==============NVSMI LOG|<\?xml|<nvidia_smi_log|<!DOCTYPE nvidia_smi_log|\+-----|# gpu |#Date |"
     r"\S{0,60}nvidia-smi --?[a-z]|\b(?:timestamp|index|name|uuid|count|gpu_name|gpu_uuid|gpu_bus_id|pid|pci\.bus_id|driver_version|pstate|"
-    r"utilization\.gpu|memory\.(?:used|total)|power\.draw|temperature\.gpu)(?: \[[a-zA-Z%/]{1,6}\])?, [a-z]"
+    r"utilization\.gpu|memory\.(?:used|total)|power\.draw|temperature\.gpu)(?: \[[a-zA-Z%/]{1,16}\])?, [a-z]"
 )
 _DIGITS = re.compile(r"[0-9]")
 _MARKS = frozenset("'\"`|#*->$ ")
@@ -250,7 +250,7 @@ def _margin_removed(lines: list[str]) -> list[str]:
     return [line[margin:] for line in lines]
 
 
-_COLUMN_NAMES = re.compile(r"[a-z][a-z_.]{2,40}(?: \[[a-zA-Z%/]{1,6}\])?(?:, [a-z]|,$)")
+_COLUMN_NAMES = re.compile(r"[a-z][a-z_.]{2,40}(?: \[[a-zA-Z%/]{1,16}\])?(?:, [a-z]|,$)")
 
 
 def _unwrapped_list(lines: list[str]) -> list[str]:

@@ -28,6 +28,7 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
          "library_not_found", "library_not_found"),
         (r"nvidia-smi: (?:command )?not found|'nvidia-smi' is not recognized|nvidia-smi.{0,40}No such file",
          "command_not_found", "library_not_found"),
+        (r"Unable to determine the device handle for GPU.{0,60}Not Supported", "not_supported", "not_supported"),
         (r"Unable to determine the device handle for GPU", "device_handle", "unknown_error"),
         (r"GPU is lost|NVML_ERROR_GPU_IS_LOST|GPU_IS_LOST|GPU has fallen off the bus", "gpu_is_lost", "gpu_is_lost"),
         (r"GPU requires reset|NVML_ERROR_RESET_REQUIRED", "reset_required", "reset_required"),
@@ -101,6 +102,8 @@ def complaints_of(lines: Sequence[str]) -> tuple[Complaints, list[int]]:
             continue
         kind, reason = match
         used.append(number)
+        if kind == "device_handle" and _next_written(lines, number) == "Not Supported":
+            kind = reason = "not_supported"  # a command that this GPU does not know, wrapped
         if kind not in found.kinds:
             found.kinds.append(kind)
         if len(found.lines) < MOST_LINES:
@@ -114,6 +117,10 @@ def complaints_of(lines: Sequence[str]) -> tuple[Complaints, list[int]]:
         elif kind == "inforom_corrupted" and bus:
             found.corrupted.append(bus[1])
     return found, used
+
+
+def _next_written(lines: Sequence[str], number: int) -> str:
+    return next((line.strip() for line in lines[number + 1 : number + 3] if line.strip()), "")
 
 
 def hints_of(lines: Sequence[str]) -> list[str]:

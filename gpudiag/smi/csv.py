@@ -19,7 +19,7 @@ from gpudiag.smi.sheet import BUCKET_SECONDS, Draft, Row, Sheet
 from gpudiag.smi.values import Absent, Convert, reason_of
 
 _COMMAND = re.compile(r"--query-(?:gpu|compute-apps|accounted-apps)[= ]([a-zA-Z0-9_.,]{3,8000})")
-_COLUMN = re.compile(r"([a-z][a-zA-Z0-9_.]{1,80}[a-zA-Z0-9_])(?: \[[a-zA-Z%/]{1,6}\])?")
+_COLUMN = re.compile(r"([a-z][a-zA-Z0-9_.]{1,80}[a-zA-Z0-9_])(?: \[[a-zA-Z%/]{1,16}\])?")
 _REASON = re.compile(r"clocks_(?:event|throttle)_reasons\.(\w+)")
 _IDENTITY = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id")
 _WORDS = frozenset(

@@ -20,6 +20,7 @@ from gpudiag.smi.sheet import Draft, Row, Sheet
 from gpudiag.smi.values import Absent, reason_of
 
 LONGEST = 400
+NARROWEST = 79  # no table is narrower than its first driver made it
 _MODE = r"(On|Off|N/A|ERR!|TCC|WDDM|MCDM|Unknown Error)"
 _WHO = re.compile(rf"(\d{{1,3}})\s+(\S.*?)\s+{_MODE}")
 _WHERE = re.compile(r"(\S+)\s+(On|Off|N/A|ERR!|Unknown Error)")
@@ -64,13 +65,14 @@ class TableReader:
 
     def read(self, lines: Iterable[str]) -> list[int]:
         """Read all lines; the numbers of those that were understood."""
-        used, last = [], ""
+        used, last, before = [], "", ""
         for number, line in enumerate(lines):
             if line:
-                last = line
+                last, before = line, last
                 if self.line(line):
                     used.append(number)
-        corners = 4 if self.part == "gpus" and self.body else 2
+        closes = before.strip()[:1] == "|" and len(last.strip()) >= NARROWEST  # as hands draw it
+        corners = 4 if self.part == "gpus" and self.body and not closes else 2
         if self.sheet is not None and _ends_open(last, 4 if self.part == "gpus" else 2, corners):
             self.sheet.missing.add("document")
         self.finish()
@@ -287,9 +289,13 @@ class TableReader:
         if "running" in text and "processes found" in text:
             self._current().process_list = "none"
             return True
-        if self.part not in ("processes", "done", "") or "|" in inner:
+        if self.part == "mig" or "|" in inner:
             return False
         match = _PROCESS.fullmatch(text)
+        if self.part == "gpus":  # a hand left only rows: no heading stands between them
+            if match is None or not closed or self.sheet is None or not self.sheet.gpus:
+                return False
+            self.part, self.sheet.process_list = "processes", "cut"
         if match is not None:
             gpu, gi, ci, pid, kind, rest = match.groups()
         elif self.old_processes and (old := _OLD_PROCESS.fullmatch(text)):

@@ -22,6 +22,8 @@ def metric_not_supported(node: Window, *, min_busy_percent: float = 50.0) -> Ite
             yield found
     if not snapshot.gpus and "insufficient_permissions" in (snapshot.paste.errors or ()):
         yield Fires((measured("cell", "[Insufficient Permissions]", source="pasted text"),), variant="rights")
+    if "not_supported" in (snapshot.paste.errors or ()):
+        yield Fires((measured("cell", "Not Supported", source="pasted text"),), variant="command")
 
 
 def _of_gpu(snapshot: Snapshot, gpu: GpuReading, min_busy_percent: float) -> Fires | None:

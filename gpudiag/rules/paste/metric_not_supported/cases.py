@@ -62,6 +62,13 @@ CASES = [
     Case("busy, and the power is not given", _busy_without_power, "fires", variant="power"),
     Case("missing rights", _no_rights, "fires", variant="rights"),
     Case("two cells without a header", _cells_alone, "fires", gpu=None, variant="rights"),
+    Case(
+        "a command for other GPUs",
+        lambda: sample(errors=["not_supported"], process_list="absent"),
+        "fires",
+        gpu=None,
+        variant="command",
+    ),
     Case("under MIG the utilization belongs to nobody: mig-util-not-available", _mig, "clear"),
     Case("power N/A on a small card at rest decides nothing", _small_card_at_rest, "clear"),
     Case("ERR! is a failed sensor", _failed_sensor, "clear"),

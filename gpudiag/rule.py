@@ -237,7 +237,11 @@ NO_JOB = frozenset(("engine", "desktop", "monitor"))
 
 GATES: dict[str, Callable[[GpuWindow], bool]] = {
     # A gate is open when its condition holds or is not known: then the rule itself must say so.
-    "idle": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W2).mean <= 5.0),
+    "idle": _unless_unknown(
+        lambda gpu: (
+            gpu.over("utilization_percent", W2).mean <= 5.0 or (gpu.node.pasted and gpu.used_share < 0.01)
+        )
+    ),
     "working": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W5).max >= 5.0),
     "spinning": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W5).mean >= 85.0),
     "holding": _unless_unknown(lambda gpu: gpu.used_share > 0.01),

@@ -2,7 +2,7 @@
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
 from gpudiag.rules.engines import asked
-from gpudiag.rules.sight import confidence, seen_seconds
+from gpudiag.rules.sight import confidence, holds_nothing, seen_seconds
 from gpudiag.window import W5, W15, GpuWindow, NotMeasured
 
 
@@ -22,7 +22,7 @@ def busy_but_inefficient(
         return None
     span = W15 if gpu.covers(W15) else W5
     busy = gpu.over("utilization_percent", span).mean
-    if busy < min_utilization_percent or gpu.reading.error:
+    if busy < min_utilization_percent or gpu.reading.error or holds_nothing(gpu):
         return None
     serving = [e for e in gpu.engines if e.reading.metrics_ok]
     if serving and not any(asked(engine) for engine in serving):

@@ -34,10 +34,17 @@ CASES = [
     Case("100 % at little power", _spins, "fires", confidence="possible", variant="by-power"),
     Case(
         "one pasted sample",
-        lambda: pasted(utilization_percent=100.0, power_watts=69.0, power_limit_watts=300.0),
+        lambda: pasted(
+            utilization_percent=100.0, power_watts=69.0, power_limit_watts=300.0, memory_used_bytes=GIB
+        ),
         "fires",
         confidence="possible",
         variant="by-power",
+    ),
+    Case(
+        "a table without memory or process: the driver's start, not a program",
+        lambda: pasted(utilization_percent=100.0, power_watts=69.0, power_limit_watts=300.0),
+        "clear",
     ),
     Case("full units", lambda: _spins(sm_active_ratio=0.9), "clear"),
     Case(

@@ -3,7 +3,7 @@
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, measured, rule
 from gpudiag.rules.engines import asked
-from gpudiag.rules.sight import confidence, seen_seconds
+from gpudiag.rules.sight import confidence, holds_nothing, seen_seconds
 from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured
 
 PLENTY_WATTS = 300.0
@@ -26,7 +26,7 @@ def healthy_busy(
     min_swing_percent: float = 25.0,
 ) -> Fires | None:
     """The GPU works normally."""
-    if gpu.reading.error or not gpu.present:
+    if gpu.reading.error or not gpu.present or holds_nothing(gpu):
         return None
     busy = gpu.over("utilization_percent", W5).mean
     if busy < min_some_percent and not gpu.engines:

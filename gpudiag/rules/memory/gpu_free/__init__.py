@@ -2,7 +2,7 @@
 
 from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.memory.holders import named_bytes, quiet_share, require_all_processes, working
-from gpudiag.rules.sight import confidence, seen_seconds
+from gpudiag.rules.sight import confidence, holds_nothing, seen_seconds
 from gpudiag.window import W2, GpuWindow, NotMeasured
 
 GIB = 1 << 30
@@ -25,6 +25,8 @@ def gpu_free(
     if working(gpu) or reading.encoder_percent or reading.decoder_percent or reading.encoder_sessions:
         return None
     quiet = quiet_share(gpu)
+    if quiet < min_quiet_share and holds_nothing(gpu):
+        return _without_a_program(gpu)
     desktop = any(w.kind == "desktop" for w in gpu.workloads) or bool(reading.display_active)
     if quiet < min_quiet_share and not (
         desktop and gpu.over("utilization_percent", W2).mean <= max_desktop_percent
@@ -41,6 +43,19 @@ def gpu_free(
         measured("quiet_ratio", quiet, window=span),
     )
     return Fires(evidence, confidence=confidence(gpu))
+
+
+def _without_a_program(gpu: GpuWindow) -> Fires:
+    """Utilization is there and nobody who could cause it: a load that just ended, or the driver's start."""
+    return Fires(
+        (
+            measured("memory_used_bytes", gpu.now("memory_used_bytes"), of=gpu.now("memory_total_bytes")),
+            measured("utilization_percent", gpu.now("utilization_percent")),
+        ),
+        severity="info",
+        confidence="possible",
+        variant="no-program",
+    )
 
 
 def _desktop_bytes(gpu: GpuWindow, used: int, total: int) -> int:

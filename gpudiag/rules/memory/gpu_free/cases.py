@@ -67,6 +67,13 @@ CASES = [
     Case(
         "one pasted sample of an empty GPU", lambda: _pasted("none", 4 << 20), "fires", confidence="possible"
     ),
+    Case(
+        "a driver that starts for the question reads 97 % in a table without memory or process",
+        lambda: pasted(process_list="none", memory_used_bytes=0, utilization_percent=97.0, power_watts=300.0),
+        "fires",
+        severity="info",
+        variant="no-program",
+    ),
     Case("a reserved pool", lambda: vllm_idle().window, "clear"),
     Case("a server at work", lambda: vllm_busy().window, "clear"),
     Case("memory that nobody claims", _held_by_nobody, "clear"),

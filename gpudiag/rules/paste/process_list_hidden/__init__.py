@@ -2,6 +2,7 @@
 
 from gpudiag.model import Evidence, Severity
 from gpudiag.rule import STATE, Fires, measured, rule
+from gpudiag.rules.sight import holds_nothing
 from gpudiag.window import GpuWindow
 
 MIB = 1 << 20
@@ -25,7 +26,13 @@ def process_list_hidden(
     """Memory or load is there, but its process cannot be seen from here."""
     reading, snapshot = gpu.reading, gpu.node.latest
     paste = snapshot.paste if snapshot else None
-    if paste is None or reading.error or reading.mig_mode or reading.virtualization in ("vgpu", "host_vgpu"):
+    if (
+        paste is None
+        or reading.error
+        or holds_nothing(gpu)
+        or reading.mig_mode
+        or reading.virtualization in ("vgpu", "host_vgpu")
+    ):
         return None
     container = "container" in (paste.hints or ())
     if not (paste.process_list == "empty" or (container and paste.process_list in ("none", "listed"))):

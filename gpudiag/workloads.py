@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gpudiag.model import ProcessReading
+from gpudiag.model import GpuUse, ProcessReading
 
 
 class Workload(NamedTuple):
@@ -76,7 +76,9 @@ _TABLE: tuple[tuple[str, Workload], ...] = (
     ),
     (r"(^|/)python[\d.]*(\.exe)?\b|(^|/)pt_main_thread|(^|/)ipython", Workload("python")),
 )
-_COMPILED = tuple((re.compile(pattern, re.IGNORECASE | re.MULTILINE), workload) for pattern, workload in _TABLE)
+_COMPILED = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.MULTILINE), workload) for pattern, workload in _TABLE
+)
 
 OTHER = Workload("other")
 _CACHE: dict[str, Workload] = {}
@@ -90,9 +92,19 @@ def workload_of(process: ProcessReading) -> Workload:
     preallocates = {"jax", "tensorflow"}.intersection(process.frameworks or ())
     if found.kind in ("python", "other") and preallocates:
         return Workload("framework")
-    if found.kind == "other" and process.gpus and all(use.type == "G" for use in process.gpus):
+    if found.kind == "other" and process.gpus and all(_draws(process, use) for use in process.gpus):
         return Workload("desktop")
     return found
+
+
+def _draws(process: ProcessReading, use: GpuUse) -> bool:
+    """Whether it draws; on Windows every program with a window is listed as computing, too."""
+    on_windows = (
+        (process.name or "")
+        .lower()
+        .endswith((".exe", "insufficient permissions]", "insufficient permissions"))
+    )
+    return use.type == "G" or (use.type == "C+G" and on_windows)
 
 
 def workload_of_text(text: str) -> Workload:

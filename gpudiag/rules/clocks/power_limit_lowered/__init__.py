@@ -21,7 +21,9 @@ def power_limit_lowered(
         if limit >= min_limit_ratio * default:
             return None
         return Fires(
-            (measured("power_limit_watts", limit, of=default),), words={"default_limit": f"{default:.0f}"}
+            (measured("power_limit_watts", limit, of=default),),
+            severity="info" if gpu.node.pasted else None,  # whoever pastes it may have set it
+            words={"default_limit": f"{default:.0f}"},
         )
     usual = _of_siblings(gpu)
     if usual is None:
@@ -31,6 +33,7 @@ def power_limit_lowered(
         return None
     return Fires(
         (measured("power_limit_watts", limit, of=usual),),
+        severity="info" if gpu.node.pasted else None,
         confidence="likely",
         variant="siblings",
         words={"default_limit": f"{usual:.0f}"},

@@ -22,7 +22,12 @@ def _odd_one_out() -> Window:
 
 CASES = [
     Case("somebody lowered it", lambda: _limit(400.0), "fires", severity="warning", confidence="proven"),
-    Case("in one pasted sample", lambda: one_sample(power_limit_watts=400.0), "fires"),
+    Case(
+        "in one pasted sample: it may be set on purpose",
+        lambda: one_sample(power_limit_watts=400.0),
+        "fires",
+        severity="info",
+    ),
     Case(
         "lower than its siblings, and no default is shown",
         _odd_one_out,

@@ -29,12 +29,14 @@ def hidden_memory(
     if gpu.over("memory_used_bytes", W5).min - visible <= least:
         return None
     span = seen_seconds(gpu)
+    desktop = any(workload.kind == "desktop" for workload in gpu.workloads)
     return Fires(
         (
             calculated("hidden_bytes", hidden, of=total, window=span, source="NVML"),
             measured("memory_used_bytes", used, window=span),
             calculated("visible_bytes", visible, source="NVML"),
         ),
+        severity="info" if desktop and used <= total / 4 else None,  # its windows are not all listed
         confidence=confidence(gpu),
         words={"processes": str(len(gpu.processes)), **may_hold(gpu)},
     )

@@ -43,6 +43,8 @@ def memory_held_idle(
         return Fires(tuple(evidence), severity=severity, confidence=sure, variant="owner-unseen")
     first = owners[0]
     memory = first.memory_on(gpu.index)
+    if memory is None and len(owners) > 1:  # any of them may be the one
+        return Fires(tuple(evidence), severity=severity, confidence=sure, variant="owner-unseen")
     if memory is not None:
         evidence.append(measured("process_memory_bytes", memory, source="NVML"))
     return Fires(tuple(evidence), severity=severity, confidence=sure, words=whose(first))

@@ -1,0 +1,137 @@
+"""Shapes that people paste and no tool writes by itself: trimmed by hand, odd units, a command refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gpudiag.examine import examine
+from gpudiag.explain import explain
+from gpudiag.smi import read, window_of
+
+MIB = 1 << 20
+
+
+def answer(text: str) -> dict[str, Any]:
+    built: dict[str, Any] = msgspec.to_builtins(explain(examine(window_of(text, now=1.0))))
+    return built
+
+
+def rules_of(answer: dict[str, Any]) -> set[str]:
+    found = {finding["rule"] for finding in answer["findings"]}
+    return found | {finding["rule"] for gpu in answer["gpus"] for finding in gpu["findings"]}
+
+
+def test_process_rows_right_below_gpu_rows_are_read() -> None:
+    text = """
+|   0  NVIDIA L4                    On  |   00000000:31:00.0 Off |                    0 |
+| N/A   41C    P0             29W /   72W |   19001MiB /  23034MiB |      0%      Default |
+|    0   N/A  N/A            7001      C   VLLM::EngineCore                      18990MiB |
+"""
+    snapshot = read(text, now=1.0).snapshots[-1]
+    assert [(p.pid, p.name, p.gpus[0].memory_used_bytes) for p in snapshot.processes if p.gpus] == [
+        (7001, "VLLM::EngineCore", 18990 * MIB)
+    ]
+    assert snapshot.gpus[0].memory_used_bytes == 19001 * MIB
+
+
+def test_rows_without_lines_between_and_a_closed_frame_are_whole() -> None:
+    frame = "+-------------------------------+----------------------+----------------------+"
+    rows = "\n".join(
+        f"|   {i}  NVIDIA L4           On   | 00000000:3{i}:00.0 Off |                    0 |\n"
+        f"| N/A   4{i}C    P0    60W /  72W |   900{i}MiB / 23034MiB |     98%      Default |"
+        for i in range(3)
+    )
+    title = "| NVIDIA-SMI 535.54.03    Driver Version: 535.54.03    CUDA Version: 12.2     |"
+    text = f"{frame}\n{title}\n{frame}\n{rows}\n+{'-' * (len(frame) - 2)}+\n"
+    snapshot = read(text, now=1.0).snapshots[-1]
+    assert [gpu.memory_used_bytes for gpu in snapshot.gpus] == [n * MIB for n in (9000, 9001, 9002)]
+    assert snapshot.paste is not None and snapshot.paste.missing is None
+
+
+def test_a_table_that_ends_with_the_top_of_its_process_part_was_cut() -> None:
+    frame = "+-------------------------------+----------------------+----------------------+"
+    text = (
+        "| NVIDIA-SMI 535.54.03    Driver Version: 535.54.03    CUDA Version: 12.2     |\n"
+        f"{frame}\n|===============================+======================+======================|\n"
+        "|   0  NVIDIA L4           On   | 00000000:31:00.0 Off |                    0 |\n"
+        "| N/A   40C    P0    60W /  72W |   9000MiB / 23034MiB |     98%      Default |\n"
+        f"{frame}\n\n+{'-' * (len(frame) - 2)}+\n"
+    )
+    paste = read(text, now=1.0).snapshots[-1].paste
+    assert paste is not None and "document" in (paste.missing or [])
+
+
+def test_columns_with_units_written_out_do_not_hide_the_header() -> None:
+    text = (
+        "index, name, bbx.time_run [seconds], utilization.gpu [%], memory.used [MiB], memory.total [MiB]\n"
+        "0, NVIDIA L4, 8123, 37 %, 4096 MiB, 23034 MiB\n"
+    )
+    gpu = read(text, now=1.0).snapshots[-1].gpus[0]
+    assert (gpu.utilization_percent, gpu.memory_used_bytes) == (37.0, 4096 * MIB)
+
+
+def test_a_command_that_this_gpu_does_not_know_is_no_lost_gpu() -> None:
+    for line in (
+        "Unable to determine the device handle for GPU 00000000:07:00.0:\nNot Supported\n",
+        "Unable to determine the device handle for GPU 00000000:07:00.0: Not Supported\n",
+    ):
+        said = answer(line)
+        assert rules_of(said) == {"metric-not-supported"}
+        assert said["verdict"]["severity"] == "info"
+    lost = answer("Unable to determine the device handle for GPU 00000000:07:00.0: Unknown Error\n")
+    assert "gpu-lost-bus" in rules_of(lost) and lost["verdict"]["severity"] == "critical"
+
+
+def test_load_without_memory_or_process_is_no_work() -> None:
+    text = """
++-----------------------------------------------------------------------------+
+| NVIDIA-SMI 390.12                 Driver Version: 390.12                    |
+|-------------------------------+----------------------+----------------------+
+| GPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp  Perf  Pwr:Usage/Cap|         Memory-Usage | GPU-Util  Compute M. |
+|===============================+======================+======================|
+|   0  Tesla M60           Off  | 00000000:31:00.0 Off |                    0 |
+| N/A   39C    P0    81W / 150W |      0MiB /  7613MiB |     98%      Default |
++-------------------------------+----------------------+----------------------+
+
++-----------------------------------------------------------------------------+
+| Processes:                                                       GPU Memory |
+|  GPU       PID   Type   Process name                             Usage      |
+|=============================================================================|
+|  No running processes found                                                 |
++-----------------------------------------------------------------------------+
+"""
+    said = answer(text)
+    assert said["verdict"]["rule"] == "gpu-free" and said["verdict"]["severity"] == "info"
+    assert not rules_of(said) & {"healthy-busy", "busy-but-inefficient", "stuck-job", "process-list-hidden"}
+    assert said["gpus"][0]["readings"]["utilization_percent"] == 98.0
+
+
+def test_windows_programs_with_windows_hold_what_a_desktop_holds() -> None:
+    text = """
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 572.16                 Driver Version: 572.16         CUDA Version: 12.8     |
+|-----------------------------------------+------------------------+----------------------+
+| GPU  Name                  Driver-Model | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|                                         |                        |               MIG M. |
+|=========================================+========================+======================|
+|   0  NVIDIA GeForce RTX 4070      WDDM  |   00000000:01:00.0  On |                  N/A |
+|  0%   38C    P8             11W /  200W |     903MiB /  12282MiB |      1%      Default |
+|                                         |                        |                  N/A |
++-----------------------------------------+------------------------+----------------------+
+
++-----------------------------------------------------------------------------------------+
+| Processes:                                                                              |
+|  GPU   GI   CI              PID   Type   Process name                        GPU Memory |
+|        ID   ID                                                               Usage      |
+|=========================================================================================|
+|    0   N/A  N/A            1204    C+G   ...\\Some Vendor\\TrayTool.exe            N/A      |
+|    0   N/A  N/A            8812    C+G   C:\\Windows\\System32\\Painter.exe         N/A      |
++-----------------------------------------------------------------------------------------+
+"""
+    said = answer(text)
+    assert "gpu-free" in rules_of(said) and "memory-held-idle" not in rules_of(said)
+    assert said["verdict"]["severity"] in ("ok", "info")

@@ -163,13 +163,13 @@ def markdown(answer: Answer) -> str:
     if answer.paragraphs:
         lines.append("")
     lines += [
-        f"- **{inline(one.label)}**: {inline(one.value)}{inline(kind(one.kind, answer.lang))}"
+        f"- **{inline(one.label)}**: {inline(one.value)}{marked_kind(one.kind, answer.lang)}"
         for one in answer.figures
     ]
     lines += titled(
         answer,
         "evidence",
-        [f"- {inline(item.text)}{inline(kind(item.kind, answer.lang))}" for item in answer.evidence],
+        [f"- {inline(item.text)}{marked_kind(item.kind, answer.lang)}" for item in answer.evidence],
     )
     lines += titled(answer, "also", [f"- {inline(text)}" for text in answer.also])
     lines += titled(answer, "next", [marked_step(number, one) for number, one in enumerate(answer.steps, 1)])
@@ -187,6 +187,11 @@ def markdown(answer: Answer) -> str:
 
 def said_marked(text: str | By) -> str:
     return f"{text.before}`{bare(text.user)}`{text.after}" if isinstance(text, By) else text
+
+
+def marked_kind(name: str, lang: str) -> str:
+    found = inline(kind(name, lang))
+    return f" {found}" if found else ""
 
 
 def inline(text: object) -> str:

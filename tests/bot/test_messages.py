@@ -216,6 +216,13 @@ def test_every_kind_is_said_in_words():
         assert word in text
 
 
+def test_in_markdown_a_kind_stands_apart_from_its_number():
+    shown = markdown(answers()["why"])
+
+    assert " (measured)" in shown
+    assert not re.search(r"\S\((measured|calculated|inferred|declared|simulated)\)", shown)
+
+
 def test_the_form_for_pasted_output_is_accepted():
     for lang in ("en", "ko"):
         assert judge.view_faults(explain_modal("{}", lang)) == []

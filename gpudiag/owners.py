@@ -94,7 +94,7 @@ def _is_notebook(reading: ProcessReading, workload: Workload) -> bool:
     return workload.kind == "notebook" or "jupyter" in parents
 
 
-def freeing(finding_words: Mapping[str, Any], language: str) -> dict[str, str | None] | None:
+def freeing(finding_words: Mapping[str, Any], language: str) -> dict[str, Any] | None:
     """The step that frees the memory, for the kind of its owner; None where no process is known.
 
     Names come from the machine: a command is only made of those that a shell takes as they are.
@@ -109,7 +109,8 @@ def freeing(finding_words: Mapping[str, Any], language: str) -> dict[str, str | 
         text = f"{texts.FREE_MAYBE.format_map(_Shown(names))} {text}"
     asked = re.findall(r"\{(\w+)\}", COMMANDS[names["by"]])
     safe = all(_SAFE.fullmatch(names.get(name, "")) for name in asked)
-    return {"text": text, "command": COMMANDS[names["by"]].format_map(names) if safe else None}
+    command = COMMANDS[names["by"]].format_map(names) if safe else None
+    return {"text": text, "command": command, "frees": True}
 
 
 class _Shown(dict[str, str]):

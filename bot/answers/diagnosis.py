@@ -14,8 +14,9 @@ from bot.questions import Json
 from bot.request import Request, Target
 from bot.when import exact
 from bot.words import SENTENCES
+from gpudiag.words import words
 
-MOST_EVIDENCE, MOST_STEPS, MOST_ALSO = 8, 3, 6
+MOST_EVIDENCE, MOST_STEPS, MOST_ALSO, MOST_CHANGES = 8, 3, 6, 3
 WORST = ("critical", "warning", "unknown", "info", "ok")
 
 
@@ -197,10 +198,10 @@ def guarded(item: Json) -> str:
 
 
 def steps_of(main: Json | None) -> tuple[Step, ...]:
+    """The first steps, and the one that frees what is held, wherever it stands."""
     steps = (main or {}).get("next_steps") or []
-    return tuple(Step(str(step.get("text") or ""), str(step.get("command") or "")) for step in steps)[
-        :MOST_STEPS
-    ]
+    shown = steps[:MOST_STEPS] + [step for step in steps[MOST_STEPS:] if step.get("frees")]
+    return tuple(Step(str(step.get("text") or ""), str(step.get("command") or "")) for step in shown)
 
 
 def also_seen(findings: list[Json], gpus: list[Json], verdict: Json) -> tuple[str, ...]:
@@ -251,12 +252,28 @@ def notes_of(found: Json, gpus: list[Json], asking: Asking) -> tuple[str, ...]:
     unjudged = [*(found.get("unjudged") or []), *(u for gpu in gpus for u in gpu.get("unjudged") or [])]
     simulated = asking.say("simulated.data")  # stands in the state line already
     notes = [str(note) for note in found.get("notes") or [] if note != simulated]
+    notes[:0] = changed(found, asking)
     if unjudged:
         missing = dict.fromkeys(name for item in unjudged for name in item.get("missing") or [])
         rules = {item.get("rule") for item in unjudged}
         some = ", ".join(code(name) for name in list(missing)[:4]) + (" …" if len(missing) > 4 else "")
         notes.append(asking.say("unjudged", count=len(rules), missing=some or "-"))
     return tuple(notes[:4])
+
+
+def changed(found: Json, asking: Asking) -> list[str]:
+    """What came and went since the node was last ok, in one line."""
+    since = found.get("changed") or {}
+    items = since.get("items") or []
+    if not items:
+        return []
+    said, last_ok = words(asking.lang).CHANGED, since.get("last_ok")
+    head = said["last_ok"].format(time=asking.time(moment(last_ok))) if last_ok else said["never"]
+    told = [
+        f"{asking.time(moment(item['at']))} {said[item['what']]}: {item['headline']}"
+        for item in items[-MOST_CHANGES:]
+    ]
+    return [f"{head}: {'; '.join(told)}"]
 
 
 def actions_of(main: Json | None, subject: str, asking: Asking, at: str | None) -> tuple[Action, ...]:

@@ -95,6 +95,15 @@ def test_it_prints_an_example_that_works(demo: Running) -> None:
     assert answer.startswith("memory full, util 0%: reserved KV pool, normal\n")
 
 
+def test_the_terminal_names_a_runbook_that_opens(demo: Running) -> None:
+    why = [GPUDIAG, "why", "node-3", "--lang", "en", "--api", demo.url]
+    answer = subprocess.run(why, capture_output=True, text=True, check=True, timeout=60).stdout
+    runbook = answer.partition("Runbook: ")[2].partition("\n")[0]
+
+    assert runbook == f"{demo.url}/runbooks/kv-pool-reserved-idle"
+    assert "kv-pool-reserved-idle" in demo.ask(runbook.removeprefix(demo.url))
+
+
 def test_each_node_has_its_own_situation(demo: Running) -> None:
     nodes = {item["node"]: item["verdict"]["rule"] for item in demo.json("/v1/nodes")["items"]}
 

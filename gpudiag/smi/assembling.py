@@ -435,16 +435,20 @@ def _add_complaints(snapshot: Snapshot, complaints: Complaints) -> None:
     for bus, reason in complaints.gpus:
         if bus is None:
             continue
-        gpu = by_bus.get(bus_key(bus))
-        if gpu is None:
-            index = 1 + max((g.index for g in snapshot.gpus), default=-1)
-            gpu = by_bus[bus_key(bus)] = GpuReading(index=index, bus_id=bus)
-            snapshot.gpus.append(gpu)
+        gpu = _gpu_by_bus(snapshot, by_bus, bus)
         gpu.error = gpu.error or reason
     for bus in complaints.corrupted:
-        gpu = by_bus.get(bus_key(bus))
-        if gpu is not None:
-            gpu.inforom_corrupted = True
+        _gpu_by_bus(snapshot, by_bus, bus).inforom_corrupted = True
+
+
+def _gpu_by_bus(snapshot: Snapshot, by_bus: dict[str, GpuReading], bus: str) -> GpuReading:
+    """The GPU at this address; one that only an error line names is added behind the others."""
+    gpu = by_bus.get(bus_key(bus))
+    if gpu is None:
+        index = 1 + max((g.index for g in snapshot.gpus), default=-1)
+        gpu = by_bus[bus_key(bus)] = GpuReading(index=index, bus_id=bus)
+        snapshot.gpus.append(gpu)
+    return gpu
 
 
 NOT_SHOWN = (

@@ -118,6 +118,8 @@ def log_lines(text: str) -> list[str]:
     A line that fills the width of the text goes on in the next one, unless that begins like a line of a log.
     """
     lines = _ends(text.split("\n"), MOST_LOG_LINES)
+    if "Xid" in text:  # a number that ends a line is whole where another line follows
+        lines = [f"{line.rstrip()}," if _BARE_XID.search(line) else line for line in lines[:-1]] + lines[-1:]
     width = max(map(len, lines))
     if not 60 <= width <= 250:
         return lines
@@ -132,6 +134,7 @@ def log_lines(text: str) -> list[str]:
     return joined
 
 
+_BARE_XID = re.compile(r"Xid \([^()]{4,40}\): ?\d{1,6}\s{0,8}$")
 _LOG_START = re.compile(r"\s{0,8}(?:\[|<\d|NVRM|kernel|kern |nvidia|[A-Z][a-z]{2} [ \d]\d |\d{4}-)")
 
 

@@ -23,7 +23,7 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"No devices were found", "no_devices", "not_found"),
         (r"couldn.t communicate with the NVIDIA driver", "driver_not_loaded", "driver_not_loaded"),
         (r"Failed to initialize NVML: Driver Not Loaded", "driver_not_loaded", "driver_not_loaded"),
-        (r"nvml error: driver not loaded|NVML_ERROR_DRIVER_NOT_LOADED|nvidia_?driver[_ ]not[_ ]loaded|NVML_ERROR_DRIVER_NOT_LOADED", "driver_not_loaded", "driver_not_loaded"),
+        (r"nvml error: driver not loaded|NVML_?Error_DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED|nvidia_?driver[_ ]not[_ ]loaded", "driver_not_loaded", "driver_not_loaded"),
         (r"couldn.t find (?:the )?libnvidia-ml|libnvidia-ml\.so(?:\.1)?: cannot open|NVML Shared Library Not Found|NVML_ERROR_LIBRARY_NOT_FOUND",
          "library_not_found", "library_not_found"),
         (r"nvidia-smi: (?:command )?not found|'nvidia-smi' is not recognized|nvidia-smi.{0,40}No such file",
@@ -61,8 +61,8 @@ _BUS = re.compile(r"GPU ?(?:at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-
 _HINTS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
     (name, tuple(words.split()), re.compile(pattern, re.IGNORECASE))
     for name, words, pattern in (
-        ("container", "docker podman kube container pod 容器 컨테이너 コンテナ",
-         r"\b(?:docker|podman|kubectl|containers?|containerd|kubernetes|pod-\d|dockerd)\b|\bpods?\b|容器|컨테이너|コンテナ"),
+        ("container", "docker podman kube container pod 容器 컨테이너 コンテナ @",
+         r"\b(?:docker|podman|kubectl|containers?|containerd|kubernetes|pod-\d|dockerd)\b|\bpods?\b|\w@[0-9a-f]{12}:|容器|컨테이너|コンテナ"),
         ("out_of_memory", "memory oom",
          r"out of memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|\bOOM\b.{0,20}(?:error|kill)"),
         ("aborted", "abort dumped fault check traceback sig error illegal",

@@ -130,8 +130,8 @@ class CsvReader:
             return False
         if header is None or len(text) > 8000:
             return False
-        cells = text.split(", ")
-        if text.endswith(","):
+        cells = text.split(", " if ", " in text else ",")  # some are written anew without blanks
+        if text.endswith(",") and ", " in text:
             cells[-1] = cells[-1][:-1]
             cells.append("")
         wanted = len(header.columns)

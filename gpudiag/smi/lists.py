@@ -53,6 +53,7 @@ def read_gpustat(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
     """`gpustat`, with or without processes and power. Its MB are 2^20 bytes."""
     sheets: list[Sheet] = []
     used: list[int] = []
+    unnumbered: list[Sheet] = []
     for number, line in enumerate(lines):
         if not line.lstrip().startswith("[") or len(line) > 2000:
             continue
@@ -81,13 +82,17 @@ def read_gpustat(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
             elif text is not None:
                 gpu.read(name, convert, text, False)
         for user, program, pid, memory in _STAT_PROCESS.findall(found[9]):
-            if pid:
+            if not pid:
+                unnumbered.append(sheets[-1])
+            else:
                 size = int(memory) * v.MIB if memory.isdigit() else None
                 sheets[-1].add(
                     Row(pid=int(pid), gpu=index, name=program or None, user=user, memory=size,
                         memory_gap=None if size is not None else "not_supported")
                 )  # fmt: skip
                 sheets[-1].process_list = "listed"
+    for sheet in unnumbered:  # without their pids not all processes can be told apart
+        sheet.process_list = "absent"
     return sheets, used
 
 

@@ -81,6 +81,7 @@ SECTIONS = frozenset(
         "bank_remap_availability_histogram",
     ]
 )
+_NOTE = re.compile(r"\s{1,40}(?:←|<-{1,9}|#|//|→|=>)\s.{0,300}$")  # what people write behind a value
 _TITLE = re.compile(r"[A-Za-z][\w .()/,&+-]{0,60}")
 LAST_SECTIONS = ("processes",)
 
@@ -357,7 +358,7 @@ def _parsed(text: str) -> _Line | None:
         key = left.strip()
         if not key or not _TITLE.fullmatch(key):
             return None
-        return _Line(indent, _key(key), right.strip())
+        return _Line(indent, _key(key), _NOTE.sub("", right).strip())
     body = text.strip()
     if not _TITLE.fullmatch(body) or body.endswith("."):
         return None

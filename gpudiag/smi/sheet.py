@@ -18,6 +18,10 @@ BUCKET_SECONDS = 10.0
 MOST_GPUS = 128
 MOST_ROWS = 1_000
 
+MOVING = ("temperature_celsius", "power_watts", "pstate", "utilization_percent", "memory_used_bytes")
+"""Values that every GPU which answers gives some of."""
+FEWEST_FAILED = 3
+
 LIST_RANK = ("absent", "empty", "not_supported", "none", "cut", "listed")
 
 
@@ -73,6 +77,7 @@ class Draft:
 
     def finish(self) -> None:
         """Put together what is printed in parts."""
+        self.lost = self.lost or self._lost()
         if self._reasons and "clocks_event_reasons" not in self.values:
             mask = sum(bit for bit, is_active in self._reasons.items() if is_active)
             if mask or len(self._reasons) >= ENOUGH_REASONS:
@@ -86,6 +91,15 @@ class Draft:
                 self.values.setdefault(name, sum(known))
             elif shown and not known:
                 self.lacks(name, "not_supported")
+
+    def _lost(self) -> str | None:
+        """Why the device is gone, where cells say so: one failed cell is a sensor, all of them are the device."""
+        reasons = [self.gaps.get(name) for name in MOVING]
+        for said in ("gpu_is_lost", "reset_required"):
+            if said in reasons:
+                return said
+        failed = reasons.count("unknown_error") >= FEWEST_FAILED
+        return "gpu_is_lost" if failed and not any(name in self.values for name in MOVING) else None
 
     @property
     def identity(self) -> str | None:

@@ -135,3 +135,63 @@ def test_windows_programs_with_windows_hold_what_a_desktop_holds() -> None:
     said = answer(text)
     assert "gpu-free" in rules_of(said) and "memory-held-idle" not in rules_of(said)
     assert said["verdict"]["severity"] in ("ok", "info")
+
+
+def test_cells_that_all_say_the_gpu_is_lost_are_a_lost_gpu() -> None:
+    head = "index, name, temperature.gpu, utilization.gpu [%], memory.used [MiB], power.draw [W]\n"
+    for cell in ("[GPU is lost]", "[Unknown Error]"):
+        said = answer(
+            f"{head}0, NVIDIA L4, 40, 90 %, 900 MiB, 60.10 W\n1, NVIDIA L4, {', '.join([cell] * 4)}\n"
+        )
+        assert [f["rule"] for f in said["gpus"][1]["findings"]] == ["gpu-lost-bus"]
+        assert said["gpus"][0]["readings"]["power_watts"] == 60.1
+    one = answer(f"{head}0, NVIDIA L4, 40, 90 %, 900 MiB, [Unknown Error]\n")
+    assert "gpu-lost-bus" not in rules_of(one) and "sensor-error" in rules_of(one)
+
+
+def test_rows_written_anew_without_blanks_are_rows() -> None:
+    gpu = (
+        read("index,name,utilization.gpu [%],memory.used [MiB]\n0,NVIDIA L4,55,8000\n", now=1.0)
+        .snapshots[-1]
+        .gpus[0]
+    )
+    assert (gpu.name, gpu.utilization_percent, gpu.memory_used_bytes) == ("NVIDIA L4", 55.0, 8000 * MIB)
+
+
+def test_an_xid_that_ends_its_line_counts_where_another_line_follows() -> None:
+    assert "gpu-lost-bus" in rules_of(
+        answer("n1 kernel: NVRM: Xid (PCI:0000:07:00): 79\nn1 kernel: usb 1-1: reset\n")
+    )
+    assert "xid-application" in rules_of(answer("NVRM: Xid (PCI:0000:07:00): 31\n"))
+
+
+def test_a_warning_of_the_inforom_names_its_gpu_without_a_table() -> None:
+    assert "inforom-corrupted" in rules_of(answer("WARNING: infoROM is corrupted at gpu 0000:07:00.0\n"))
+
+
+def test_notes_behind_values_do_not_hide_them() -> None:
+    text = """GPU 00000000:07:00.0
+    Remapped Rows
+        Correctable Error                 : 1     ← replaced before
+        Uncorrectable Error               : 0
+        Pending                           : Yes   # reset needed
+        Remapping Failure Occurred        : No
+"""
+    gpu = read(text, now=1.0).snapshots[-1].gpus[0]
+    assert (gpu.remapped_rows_correctable, gpu.row_remap_pending) == (1, True)
+
+
+def test_a_shell_in_a_container_is_told_by_its_prompt() -> None:
+    said = answer("root@3f2a1c9d7e5b:/work# nvidia-smi\nFailed to initialize NVML: Unknown Error\n")
+    assert rules_of(said) == {"container-lost-gpu"}
+
+
+def test_processes_without_pids_leave_nothing_unexplained() -> None:
+    text = "[0] NVIDIA L4 | 58'C,  37 %,  40 /  72 W | 15500 / 23034 MB | ann(9000M) bob:java/77(6490M)\n"
+    said = answer(text)
+    assert "hidden-memory" not in rules_of(said)
+    assert [p["pid"] for p in said["gpus"][0]["processes"]] == [77]
+
+
+def test_bindings_of_other_languages_say_that_no_driver_is_loaded() -> None:
+    assert rules_of(answer("pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded\n")) == {"nvml-unavailable"}

@@ -109,6 +109,7 @@ def _add_pages(app: Flask, answers: Answers, simulated: bool, chat: Any) -> None
 
 def _guard(app: Flask, gate: Gate) -> None:
     """Every view takes the role it is marked with, else a reader; pages guard themselves."""
+    from api.resources.calculator import calculator_text, prefers_text
     from api.resources.rules import prefers_markdown, runbook_markdown
 
     roles = {
@@ -122,12 +123,15 @@ def _guard(app: Flask, gate: Gate) -> None:
         if endpoint is None:
             g.token, g.who = None, "nobody"
             return None  # answered as 404 or 405, which tells nothing
-        gate.enter(cast(Any, roles.get(endpoint, "reader")))
-        if endpoint == "web.runbook" and prefers_markdown():
-            try:
+        as_text = endpoint == "web.kv" and prefers_text()
+        gate.enter("reader" if as_text else cast(Any, roles.get(endpoint, "reader")))
+        try:
+            if as_text:
+                return calculator_text()
+            if endpoint == "web.runbook" and prefers_markdown():
                 return runbook_markdown((request.view_args or {})["rule"])
-            except GpudiagError as error:  # said in our way: the pages' own handler would answer HTML
-                return problem_of(error)
+        except GpudiagError as error:  # said in our way: the pages' own handler would answer HTML
+            return problem_of(error)
         return None
 
     @app.after_request

@@ -1,4 +1,4 @@
-"""`/v1/kv`: the KV cache and memory calculator."""
+"""`/v1/kv`: the KV cache and memory calculator; and `/kv` as text, for people at a terminal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from flask import Blueprint, Response, request
 from api.app import parts
 from api.problems import BadRequest, Unprocessable
 from api.resources.asked import body_object, json_answer, language, text_answer
+from gpudiag.kv import Answer
+from gpudiag.words import Language
 from gpudiag.words.foreign import plain
 
 calculator = Blueprint("calculator", __name__)
 
 NOT_OURS = ("lang", "format")
-TERMINALS = ("curl/", "Wget/", "HTTPie/")
 
 
 @calculator.get("/v1/kv")
@@ -34,34 +35,44 @@ def ask_with_config() -> Response:
 
 
 def _calculated(options: dict[str, Any], config: dict[str, Any] | None) -> Response:
-    from api.calculating import question_of
-    from gpudiag.kv import calculate
-
     lang = language(parts().settings.serve.lang)
     as_text = _wants_text()
-    wanted = {name: value for name, value in options.items() if name not in NOT_OURS}
-    answer = calculate(question_of(wanted, config))
-    if as_text:
-        from gpudiag.kv.words import render
-
-        response = text_answer(render(answer, lang))
-    else:
-        response = json_answer(answer.as_json(lang))
-    response.headers["Vary"] = "Accept, Accept-Language, User-Agent"
+    answer = _answer(options, config)
+    response = text_answer(render_text(answer, lang)) if as_text else json_answer(answer.as_json(lang))
+    response.headers["Vary"] = "Accept, Accept-Language"
     return response
 
 
-def _wants_text() -> bool:
-    """Whether text is asked for: by `?format=text`, by Accept, or by a terminal that accepts anything.
+def calculator_text() -> Response:
+    """`/kv` for who does not read HTML: the same answer in words and a bar."""
+    lang = language(parts().settings.serve.lang)
+    return text_answer(render_text(_answer(request.args.to_dict(), None), lang))
 
-    Programs that accept anything get JSON, as everywhere below /v1.
-    """
+
+def prefers_text() -> bool:
+    """Whether a page's address is asked for without naming HTML, as curl does."""
+    return request.method == "GET" and "html" not in request.headers.get("Accept", "*/*")
+
+
+def _answer(options: dict[str, Any], config: dict[str, Any] | None) -> Answer:
+    from api.calculating import question_of
+    from gpudiag.kv import calculate
+
+    wanted = {name: value for name, value in options.items() if name not in NOT_OURS}
+    return calculate(question_of(wanted, config))
+
+
+def render_text(answer: Answer, lang: Language) -> str:
+    from gpudiag.kv.words import render
+
+    return render(answer, lang)
+
+
+def _wants_text() -> bool:
+    """Whether text is asked for by `?format=text` or by Accept; JSON else, as everywhere below /v1."""
     form = request.args.get("format")
     if form is not None:
         if form not in ("json", "text"):
             raise BadRequest(f"format={plain(form, 20)!r} is not known; there are: json, text")
         return form == "text"
-    accepted = request.headers.get("Accept", "*/*").strip()
-    if accepted == "*/*":
-        return request.method == "GET" and request.headers.get("User-Agent", "").startswith(TERMINALS)
     return request.accept_mimetypes.best_match(["application/json", "text/plain"]) == "text/plain"

@@ -33,6 +33,7 @@ def asked(api: Api, path: str, **headers: str) -> tuple[str, str]:
     [
         {"Accept": "application/json", "User-Agent": "curl/8.5.0"},
         {"Accept": "*/*", "User-Agent": "python-requests/2.32"},
+        {"Accept": "*/*", "User-Agent": "curl/8.5.0"},
         {"User-Agent": "Go-http-client/1.1"},
     ],
 )
@@ -46,7 +47,7 @@ def test_programs_get_json(api: Api, headers: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("path", "headers"),
     [
-        (LLAMA, {"Accept": "*/*", "User-Agent": "curl/8.5.0"}),
+        (LLAMA.removeprefix("/v1"), {"Accept": "*/*", "User-Agent": "curl/8.5.0"}),
         (LLAMA, {"Accept": "text/plain", "User-Agent": "python"}),
         (f"{LLAMA}&format=text", {"Accept": "application/json"}),
     ],
@@ -62,7 +63,7 @@ def test_a_terminal_gets_the_text_with_its_bar(api: Api, path: str, headers: dic
 
 def test_words_are_in_the_asked_language(api: Api) -> None:
     said = api.client.kv(model="llama-3-8b", tokens=8192, lang="ko")
-    _, text = asked(api, f"{LLAMA}&lang=ko", **{"User-Agent": "curl/8.5.0", "Accept": "*/*"})
+    _, text = asked(api, f"{LLAMA}&lang=ko", Accept="text/plain")
     by_header = asked(api, LLAMA, **{"Accept": "application/json", "Accept-Language": "ko"})[1]
 
     assert any("가" <= letter <= "힣" for letter in "".join(said["assumptions"]))

@@ -42,8 +42,8 @@ LONGEST_HISTORY = 7 * 86_400.0
 
 def iso(at: float | None) -> str | None:
     """A moment in UTC, as every answer writes it."""
-    if at is None:
-        return None
+    if at is None or not 0 <= at < 1e11:
+        return None  # no year that a calendar has
     text = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
     return text.replace("+00:00", "Z")
 
@@ -76,7 +76,7 @@ def moment(text: str, now: float) -> float:
             f"at={plain(text, 40)!r} is no moment; "
             "write 2026-01-31T14:05:00Z, 14:05 (UTC), Unix seconds, or 10m (ago)"
         ) from None
-    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+    return max(0.0, (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
 
 
 class Answers:

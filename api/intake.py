@@ -11,13 +11,15 @@ import msgspec
 import zstandard
 
 from api.store.snapshots import DECODER, LARGEST_BODY
+from api.tidying import Beyond, is_plain, tidy
 from gpudiag.errors import GpudiagError
 from gpudiag.model import Snapshot
 from gpudiag.words.foreign import plain
 
 LARGEST_REQUEST = 4 << 20  # as it comes over the wire
 MOST_SNAPSHOTS = 500  # in one request
-MOST_PARTS = 4_096  # GPUs, processes, … of one snapshot
+MOST_OF = {"gpus": 256, "processes": 4_096, "engines": 256, "events": 4_096, "gaps": 8_192}  # of one snapshot
+MOST_USES = 8_192  # of GPUs by processes
 LONGEST_START_ID = 128
 FUTURE_SECONDS = 60.0
 LARGEST_NUMBER = 1 << 62
@@ -130,13 +132,44 @@ def snapshots_of(body: bytes) -> list[Arrived]:
 
 
 def _arrived(body: bytes, place: str) -> Arrived:
-    snapshot = read(body, place)
+    snapshot, body = _read(body, place)
     check(snapshot, place)
     return Arrived(snapshot, body)
 
 
 def read(body: bytes, place: str = "snapshot") -> Snapshot:
-    """One snapshot from JSON; the error names the field."""
+    """One snapshot from JSON, as bounded and as plain as what is stored; the error names the field."""
+    return _read(body, place)[0]
+
+
+def _read(body: bytes, place: str) -> tuple[Snapshot, bytes]:
+    """A snapshot, and the JSON that says the same: another one where control characters had to go."""
+    snapshot = _decoded(body, place)
+    problem = _too_many(snapshot)
+    if problem is None and not is_plain(body):
+        try:
+            if tidy(snapshot):
+                body = msgspec.json.encode(snapshot)
+        except Beyond as error:
+            problem = (error.place, str(error))
+    if problem is not None:
+        raise BadSnapshot(f"{place} refused at {problem[0]}: {problem[1]}")
+    return snapshot, body
+
+
+def _too_many(snapshot: Snapshot) -> tuple[str, str] | None:
+    """More than one machine has: judging it would keep everybody else waiting."""
+    for name, most in MOST_OF.items():
+        if len(getattr(snapshot, name)) > most:
+            return name, f"has more than {most} entries"
+    if len({gpu.index for gpu in snapshot.gpus}) < len(snapshot.gpus):
+        return "gpus", "names the same index twice"
+    if sum(len(process.gpus or ()) for process in snapshot.processes) > MOST_USES:
+        return "processes", f"name more than {MOST_USES} uses of GPUs"
+    return None
+
+
+def _decoded(body: bytes, place: str) -> Snapshot:
     try:
         return DECODER.decode(body)
     except msgspec.ValidationError as error:
@@ -206,10 +239,6 @@ def check(snapshot: Snapshot, place: str) -> None:
         problem = ("agent.interval_seconds", "wants seconds between 0.1 and 3600")
     elif snapshot.source == "pasted":
         problem = ("source", "pasted text is not reported; POST it to /diagnose")
-    else:
-        for name in ("gpus", "processes", "engines", "events", "gaps"):
-            if len(getattr(snapshot, name)) > MOST_PARTS:
-                problem = (name, f"has more than {MOST_PARTS} entries")
     if problem is not None:
         raise BadSnapshot(f"{place} refused at {problem[0]}: {problem[1]}")
 

@@ -93,7 +93,7 @@ class _Speaker:
         return Diagnosis(
             node=plain(checkup.node),
             source=snapshot.source,
-            driver_version=snapshot.driver_version,
+            driver_version=_plain(snapshot.driver_version),
             observed={
                 "from": _iso(observed.start),
                 "to": _iso(observed.end),
@@ -267,8 +267,8 @@ class _Speaker:
         return {
             "text": text,
             "name": item.name,
-            "value": plain(item.value) if isinstance(item.value, str) else item.value,
-            "of": plain(item.of) if isinstance(item.of, str) else item.of,
+            "value": _plain(item.value),
+            "of": _plain(item.of),
             "unit": units.unit_of(item.name),
             "kind": kind,
             "source": item.source,
@@ -317,14 +317,15 @@ class _Speaker:
         ledger = self.checkup.ledgers.get(index) if reading else None
         return {
             "index": index,
-            "uuid": reading.uuid if reading else None,
-            "bus_id": reading.bus_id if reading else None,
-            "name": plain(reading.name) if reading and reading.name else None,
+            "uuid": _plain(reading.uuid) if reading else None,
+            "bus_id": _plain(reading.bus_id) if reading else None,
+            "name": _plain(reading.name) if reading else None,
             "verdict": self.verdict(verdict_of_gpu(self.checkup, index, self.rules)),
-            "readings": {name: getattr(reading, name, None) for name in READINGS},
-            "mig_devices": msgspec.to_builtins(reading.mig_devices)
-            if reading and reading.mig_devices
-            else [],
+            "readings": {name: _plain(getattr(reading, name, None)) for name in READINGS},
+            "mig_devices": [
+                {name: _plain(value) for name, value in msgspec.to_builtins(mig).items()}
+                for mig in (reading and reading.mig_devices) or ()
+            ],
             "processes": self.processes(index),
             "memory": ledger_json(ledger),
             "findings": [self.finding(f) for f in self.checkup.findings if f.gpu == index],
@@ -347,23 +348,23 @@ def process_json(process: ProcessReading, memory: int | None, type_: str | None)
     workload = workload_of(process)
     return {
         "pid": process.pid,
-        "name": plain(process.name) if process.name else None,
-        "command": plain(process.command) if process.command else None,
-        "user": plain(process.user) if process.user else None,
+        "name": _plain(process.name),
+        "command": _plain(process.command),
+        "user": _plain(process.user),
         "memory_used_bytes": memory,
-        "type": type_,
+        "type": _plain(type_),
         "kind": workload.kind,
         "engine": workload.engine,
         "owner": process_owner(process),
-        "state": process.state,
+        "state": _plain(process.state),
         "parent_pid": process.parent_pid,
-        "parent_name": plain(process.parent_name) if process.parent_name else None,
+        "parent_name": _plain(process.parent_name),
         "started_at": _iso(process.started_at),
-        "container": process.container,
-        "pod": process.pod,
-        "namespace": process.namespace,
-        "slurm_job": process.slurm_job,
-        "unit": process.unit,
+        "container": _plain(process.container),
+        "pod": _plain(process.pod),
+        "namespace": _plain(process.namespace),
+        "slurm_job": _plain(process.slurm_job),
+        "unit": _plain(process.unit),
     }
 
 
@@ -393,7 +394,7 @@ def ledger_json(ledger: MemoryLedger | None) -> dict[str, Any] | None:
                 "filled_bytes": part.filled_bytes,
                 "expected_bytes": part.expected_bytes,
                 "kind": part.kind,
-                "owner": plain(part.owner) if part.owner else None,
+                "owner": _plain(part.owner),
             }
             for part in ledger.parts
         ],
@@ -402,9 +403,14 @@ def ledger_json(ledger: MemoryLedger | None) -> dict[str, Any] | None:
     }
 
 
+def _plain(value: Any) -> Any:
+    """A value as surfaces may show it: an empty text says nothing."""
+    return (plain(value) if value else None) if isinstance(value, str) else value
+
+
 def _iso(at: float | None) -> str | None:
-    if at is None:
-        return None
+    if at is None or not 0 <= at < 1e11:
+        return None  # no year that a calendar has
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

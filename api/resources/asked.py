@@ -79,13 +79,13 @@ def body_object() -> dict[str, Any]:
 
 
 def text_of(body: dict[str, Any], name: str, default: str | None = None, longest: int = 500) -> str:
-    """A text of a JSON body, without what cannot be stored."""
+    """A text of a JSON body, without what no surface may show."""
     value = body.get(name, default)
     if not isinstance(value, str) or (default is None and not value.strip()):
         raise Unprocessable(f"{name} wants a text")
     if len(value) > longest:
         raise Unprocessable(f"{name} is longer than {longest} characters")
-    return value.replace("\0", "").strip()
+    return plain(value, longest).strip()
 
 
 def wants_json() -> bool:

@@ -21,7 +21,7 @@ LONGEST_MUTE = 30 * 86_400.0
 
 def _who(body: dict[str, Any]) -> str:
     """Who decides: as the body says, beside whose token it was."""
-    told = text_of(body, "by", "", 200) or request.args.get("by", "")[:200].replace("\0", "").strip()
+    told = text_of(body, "by", "", 200) or plain(request.args.get("by", ""), 200).strip()
     if told and g.token is not None:
         return f"{told} (by {g.who})"
     return told or g.who
@@ -173,7 +173,7 @@ def forget(node: str) -> Response:
     """Drop a node that is no more, with all that is stored of it."""
     here = parts()
     state = here.answers.node(node)
-    who, why = _who({}), request.args.get("why", "")[:2_000].replace("\0", "")
+    who, why = _who({}), plain(request.args.get("why", ""), 2_000)
 
     def act() -> None:
         with here.store.writing() as connection:

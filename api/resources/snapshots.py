@@ -25,7 +25,8 @@ def report() -> Response:
     received_at = here.answers.now()
     raw = request.get_data(cache=False)
     encoding = request.headers.get("Content-Encoding")
-    arrived = snapshots_of(unpacked(raw, encoding))
+    body = unpacked(raw, encoding)
+    arrived = snapshots_of(body)
     sent_at = _sent_at()
     several = len(arrived) > 1
     for i, (snapshot, _) in enumerate(arrived):
@@ -35,7 +36,7 @@ def report() -> Response:
         check_time(snapshot, told, received_at, here.settings.serve.keep, place)
     if sent_at is None and arrived and arrived[-1].snapshot.agent is not None:
         sent_at = arrived[-1].snapshot.agent.sent_at
-    as_it_is = raw if encoding == "zstd" and len(arrived) == 1 and arrived[0].body[:1] == b"{" else None
+    as_it_is = raw if encoding == "zstd" and len(arrived) == 1 and arrived[0].body is body else None
     done = Report(arrived, received_at, sent_at, as_it_is)
     if arrived:
         here.writer.submit(done)

@@ -123,7 +123,9 @@ def runs(numbers: Iterable[int]) -> str:
 
 
 def moment(at: float) -> str:
-    """A Unix time in UTC, to the second."""
+    """A Unix time in UTC, to the second; "?" where no calendar has it."""
+    if not 0 <= at < 1e11:
+        return "?"
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,191 @@
+"""What no machine says, and what a hostile one would: refused with its place, or shown without its teeth."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import msgspec
+import pytest
+
+from api.tidying import is_plain
+from gpudiag.client import ApiError
+from tests.api.conftest import Api
+
+HOSTILE = "\x1b[31m\x1b]0;owned\x07\r\nnext \u202e\u2066 \x9b1m <img src=x> \u2028\x7f"
+NEVER_SHOWN = "\x1b\x07\x9b\x7f\u202e\u2066\u2028"
+
+
+def snapshot(**more: Any) -> dict[str, Any]:
+    gpu = {
+        "index": 0, "uuid": "GPU-1e12-5e30", "name": "H100", "memory_total_bytes": 80 << 30,
+        "memory_used_bytes": 70 << 30, "utilization_percent": 0.0,
+    }  # fmt: skip
+    agent = {"start_id": "s", "sequence": time.monotonic_ns()}
+    return {"node": "node-1", "taken_at": time.time(), "agent": agent, "gpus": [gpu], **more}
+
+
+def post(api: Api, path: str, body: Any) -> int:
+    """The status, whichever it is."""
+    raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    return int(api.client._exchange("POST", path, raw, {"Content-Type": "application/json"}).status)
+
+
+def get(api: Api, path: str) -> tuple[int, str]:
+    answer = api.client._exchange("GET", path, None, {})
+    return answer.status, answer.body.decode()
+
+
+def refusal(api: Api, body: Any) -> str:
+    with pytest.raises(ApiError) as caught:
+        api.ask("POST", "/v1/snapshots", body if isinstance(body, bytes) else msgspec.json.encode(body))
+    assert caught.value.problem["status"] == 422
+    return str(caught.value.problem["detail"])
+
+
+def with_gpu(**more: Any) -> dict[str, Any]:
+    body = snapshot()
+    body["gpus"][0] |= more
+    return body
+
+
+ABSURD = [
+    (with_gpu(power_watts=1e308), "gpus[0].power_watts"),
+    (with_gpu(fan_rpm=-(10**30)), "gpus[0].fan_rpm"),
+    (with_gpu(samples={"power_watts": [70.0, 1e300]}), "gpus[0].samples.power_watts[1]"),
+    (snapshot(processes=[{"pid": 1, "started_at": 1e18}]), "processes[0].started_at"),
+    (snapshot(host={"booted_at": -1e30}), "host.booted_at"),
+    (snapshot(events=[{"kind": "xid", "text": "Xid", "at": 1e30}]), "events[0].at"),
+]
+
+
+@pytest.mark.parametrize(("body", "place"), ABSURD, ids=[place for _, place in ABSURD])
+def test_a_number_that_no_machine_has_is_refused_with_its_place(api: Api, body: Any, place: str) -> None:
+    raw = json.dumps(body).encode()  # msgspec writes no number beyond 64 bits
+
+    assert f"refused at {place}:" in refusal(api, raw)
+    assert post(api, "/diagnose", raw) == 422
+    assert api.client.nodes()["items"] == []
+
+
+@pytest.mark.parametrize("at", [-5.0, 4e15, 2**62])
+def test_a_moment_that_no_calendar_has_is_not_shown(api: Api, at: float) -> None:
+    events = [{"kind": "xid", "number": 79, "gpu": 0, "text": "Xid 79", "at": at, "last_at": at}]
+    processes = [{"pid": 1, "started_at": at, "gpus": [{"gpu": 0, "memory_used_bytes": 1 << 30}]}]
+    body = snapshot(events=events, processes=processes, host={"booted_at": at})
+
+    assert post(api, "/v1/snapshots", body) == 200
+    assert api.client.diagnosis("node-1")["gpus"][0]["processes"][0]["started_at"] is None
+    assert 200 == get(api, "/diagnose")[0]
+
+
+def test_four_hundred_digits_are_refused(api: Api) -> None:
+    raw = msgspec.json.encode(snapshot()).replace(b"75161927680", b"1" + b"0" * 400)
+
+    assert "gpus[0].memory_used_bytes" in refusal(api, raw)
+
+
+def test_what_a_driver_says_for_not_known_is_taken(api: Api) -> None:
+    body = with_gpu(memory_used_bytes=2**64 - 1, fan_rpm=4_294_967_295, temperature_celsius=-1.0)
+
+    assert post(api, "/v1/snapshots", body) == 200
+    assert api.client.diagnosis("node-1")["node"] == "node-1"
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"gpus": [{"index": i} for i in range(257)]}, "gpus: has more than 256"),
+        ({"gpus": [{"index": 0}, {"index": 0}]}, "gpus: names the same index twice"),
+        (
+            {"processes": [{"pid": i, "gpus": [{"gpu": g} for g in range(64)]} for i in range(200)]},
+            "processes: name more than 8192",
+        ),
+    ],
+)
+def test_more_than_one_machine_has_is_refused_at_once(api: Api, parts: dict[str, Any], said: str) -> None:
+    began = time.monotonic()
+
+    assert said in refusal(api, snapshot(**parts))
+    assert post(api, "/diagnose", snapshot(**parts)) == 422
+    assert time.monotonic() - began < 2.0
+
+
+def hostile() -> dict[str, Any]:
+    process = dict.fromkeys(
+        ("name", "command", "user", "state", "pod", "namespace", "container", "slurm_job", "unit",
+         "parent_name", "wait_channel"), HOSTILE,
+    )  # fmt: skip
+    return snapshot(
+        gpus=[
+            {"index": 0, "memory_total_bytes": 80 << 30, "memory_used_bytes": 79 << 30,
+             **dict.fromkeys(("uuid", "bus_id", "name", "pstate", "compute_mode"), HOSTILE),
+             "mig_devices": [{"index": 0, "profile": HOSTILE}]},
+            {"index": 1, "error": "gpu_is_lost", "name": HOSTILE},
+        ],
+        processes=[{**process, "pid": 7, "gpus": [{"gpu": 0, "memory_used_bytes": 9, "type": HOSTILE}]}],
+        engines=[{"name": HOSTILE, "engine": "vllm", "model": HOSTILE, "gpus": [0], "pid": 7}],
+        events=[{"kind": "xid", "number": 79, "gpu": 1, "text": HOSTILE, "process": HOSTILE}],
+        gaps=[{"subject": "node", "metric": HOSTILE, "reason": HOSTILE, "detail": HOSTILE}],
+        notes=[HOSTILE],
+        labels={HOSTILE: HOSTILE},
+        driver_version=HOSTILE,
+    )  # fmt: skip
+
+
+SURFACES = (
+    "/v1/nodes/node-1", "/diagnose/node-1", "/diagnose/node-1?lang=ko", "/nodes/node-1", "/v1/nodes", "/",
+    "/diagnose", "/v1/findings", "/metrics", "/v1/mutes",
+)  # fmt: skip
+
+
+def test_no_surface_shows_what_moves_a_terminal(api: Api) -> None:
+    assert post(api, "/v1/snapshots", hostile()) == 200
+    opened = api.client.findings()["items"][0]["finding"]["id"]
+    api.client.ack(opened, by=HOSTILE, why=HOSTILE)
+    asked = {"node": "node-1", "seconds": 60, "by": HOSTILE, "why": HOSTILE}
+    assert post(api, "/v1/mutes", asked) == 201
+
+    said = {path: get(api, path)[1] for path in SURFACES}
+    for path, body in (("/v1/nodes/node-1/maintenance", asked), ("/diagnose", hostile())):
+        said[f"POST {path}"] = api.client._exchange("POST", path, msgspec.json.encode(body), {}).body.decode()
+
+    assert {} == {path: bad for path, text in said.items() if (bad := [s for s in NEVER_SHOWN if s in text])}
+    assert "owned" in said["/diagnose/node-1"]
+    assert "<img" not in said["/nodes/node-1"]
+
+
+def test_a_report_without_its_control_characters_is_stored_as_such(api: Api) -> None:
+    post(api, "/v1/snapshots", hostile())
+
+    api.restart()
+
+    assert "\x1b" not in str(api.client.diagnosis("node-1"))
+
+
+@pytest.mark.parametrize(
+    ("body", "plain"),
+    [
+        ('{"uuid":"GPU-1e12-5e30","at":1.5e-7}', True),
+        ('{"name":"김연아 é \\\\x \\"q\\""}', True),
+        ('{"a":1e308}', False),
+        ('{"a":[2, -1.5E99]}', False),
+        ('{"a":123456789012345678901}', False),
+        ('{"a":"\\u001b"}', False),
+        ('{"a":"\u202e"}', False),
+        ('{"a":"\x7f"}', False),
+    ],
+)
+def test_what_has_to_be_looked_at_closely(body: str, plain: bool) -> None:
+    assert plain == is_plain(body.encode())
+
+
+@pytest.mark.parametrize(
+    "at", ["0001-01-01T00:00:00%2B14:00", "9999-12-31T23:59:59-14:00", "1e10", "-62135596801"]
+)
+def test_a_moment_outside_every_calendar_is_no_failure(api: Api, at: str) -> None:
+    post(api, "/v1/snapshots", snapshot())
+
+    for path in ("/v1/nodes/node-1", "/diagnose/node-1", "/nodes/node-1", "/v1/nodes/node-1/history"):
+        assert get(api, f"{path}?at={at}")[0] in (200, 400, 404)

@@ -222,7 +222,9 @@ class GpuReading(Struct):
     @property
     def nvlinks_active(self) -> int | None:
         """How many of its NVLinks are up; None where no link says."""
-        known = [link.active for link in self.nvlinks or () if link.active is not None]
+        if not self.nvlinks:
+            return None
+        known = [link.active for link in self.nvlinks if link.active is not None]
         return sum(known) if known else None
 
     @property
@@ -239,7 +241,9 @@ class GpuReading(Struct):
         return self._of_links("recovery_errors")
 
     def _of_links(self, name: str) -> int | None:
-        known = [getattr(link, name) for link in self.nvlinks or ()]
+        if not self.nvlinks:
+            return None
+        known = [getattr(link, name) for link in self.nvlinks]
         values = [value for value in known if value is not None]
         return sum(values) if values else None
 
@@ -474,7 +478,7 @@ class PasteReading(Struct):
     missing: list[str] | None = None  # what is cut or not there: codes of MISSING_PARTS
     errors: list[str] | None = None  # kinds of error lines: library_mismatch, no_devices, unknown_error, …
     error_lines: list[str] | None = None
-    hints: list[str] | None = None  # container, out_of_memory, aborted, hung, wsl, jetson, vgpu_host …
+    hints: list[str] | None = None  # container, out_of_memory, aborted, hung, wsl, jetson, ended …
 
 
 MISSING_PARTS = (

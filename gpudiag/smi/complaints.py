@@ -61,8 +61,8 @@ _BUS = re.compile(r"GPU ?(?:at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-
 _HINTS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
     (name, tuple(words.split()), re.compile(pattern, re.IGNORECASE))
     for name, words, pattern in (
-        ("container", "docker podman kube container pod 容器 컨테이너 コンテナ @",
-         r"\b(?:docker|podman|kubectl|containers?|containerd|kubernetes|pod-\d|dockerd)\b|\bpods?\b|\w@[0-9a-f]{12}:|容器|컨테이너|コンテナ"),
+        ("container", "docker podman kube container pod 容器 컨테이너 コンテナ @ colab",
+         r"\b(?:docker|podman|kubectl|containers?|containerd|kubernetes|pod-\d|dockerd)\b|\bpods?\b|\w@[0-9a-f]{12}:|\bcolab\b|容器|컨테이너|コンテナ"),
         ("out_of_memory", "memory oom",
          r"out of memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|\bOOM\b.{0,20}(?:error|kill)"),
         ("aborted", "abort dumped fault check traceback sig error illegal",
@@ -73,6 +73,13 @@ _HINTS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
          r"collective operation timeout|\bhangs\b|\bhung\b|\bstuck at\b|deadlock"),
         ("wsl", "wsl", r"microsoft-standard-WSL|\bWSL2?\b"),
         ("jetson", "nvgpu jetson tegra orin", r"\(nvgpu\)|\bJetson\b|\bTegra\b|\bOrin\b"),
+        ("ended", "crash kill shut stop exit terminat interrupt ctrl 崩溃 杀 退出 종료 終了 クラッシュ",
+         r"\b(?:crash\w*|kill(?:ed|ing)?|shut ?down|shutting down|stopp(?:ed|ing)|ctrl ?[-+]? ?c|exit(?:ed|ing|s)?|"
+         r"terminat\w{1,10}|interrupt\w*)\b|崩溃|杀|退出|종료|終了|クラッシュ"),
+        ("still_held", "freed free releas clear still should let 释放 占 해제 비워 解放",
+         r"(?:\bnot|n't|\bnever) (?:fully |properly |being |be |been |get ){0,2}(?:freed?|releas\w{1,3}|cleared)\b|"
+         r"\bwon't (?:release|free|let go)|\bstill (?:hold|occup|us(?:e|ing)\b|in use|there\b)|"
+         r"\bshould be (?:close to )?(?:0\b|zero|freed?|released|empty)|没有?释放|未释放|仍然?占|해제되지|비워지지|解放され(?:ない|ず|ません)"),
         ("cannot_kill", "kill",
          r"(?:can.?t|cannot|can not|could not|unable to|nothing\b.{0,20}can) (?:be )?kill|unkillable|"
          r"kill -9.{0,40}(?:not|no )"),

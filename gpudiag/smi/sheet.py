@@ -93,7 +93,7 @@ class Draft:
                 self.lacks(name, "not_supported")
 
     def _lost(self) -> str | None:
-        """Why the device is gone, where cells say so: one failed cell is a sensor, all of them are the device."""
+        """Why the device is gone, where its cells say so: one failed cell is a sensor, all are the device."""
         reasons = [self.gaps.get(name) for name in MOVING]
         for said in ("gpu_is_lost", "reset_required"):
             if said in reasons:

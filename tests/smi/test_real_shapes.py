@@ -195,3 +195,28 @@ def test_processes_without_pids_leave_nothing_unexplained() -> None:
 
 def test_bindings_of_other_languages_say_that_no_driver_is_loaded() -> None:
     assert rules_of(answer("pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded\n")) == {"nvml-unavailable"}
+
+
+ENGINE = """
+|   0  NVIDIA L4                    On  |   00000000:31:00.0 Off |                    0 |
+| N/A   41C    P0             29W /   72W |   19001MiB /  23034MiB |      0%      Default |
+|    0   N/A  N/A            7001      C   VLLM::EngineCore                      18990MiB |
+"""
+
+
+def test_an_engine_whose_server_ended_by_the_words_around_is_no_reserved_pool() -> None:
+    told = answer(f"I killed the server, but the memory is not released:\n{ENGINE}")
+    assert "orphaned-engine" in rules_of(told) and "kv-pool-reserved-idle" not in rules_of(told)
+    assert told["verdict"]["severity"] == "warning"
+    silent = answer(f"memory is full, is that normal?\n{ENGINE}")
+    assert "orphaned-engine" not in rules_of(silent) and silent["verdict"]["severity"] == "info"
+
+
+def test_a_mig_cell_that_an_older_driver_cannot_fill_is_no_sensor() -> None:
+    text = """
+| NVIDIA-SMI 450.36       Driver Version: 418.67       CUDA Version: 10.1     |
+|   0  Tesla P4            Off  | 00000000:00:04.0 Off |                    0 |
+| N/A   39C    P0    22W /  75W |      0MiB /  7611MiB |      0%      Default |
+|                               |                      |                 ERR! |
+"""
+    assert "sensor-error" not in rules_of(answer(text))

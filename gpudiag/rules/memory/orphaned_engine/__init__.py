@@ -53,10 +53,34 @@ def orphaned_engine(node: Window, *, min_bytes: int = 256 << 20) -> Iterator[Fir
         held = sum(use.memory_used_bytes or 0 for use in process.reading.gpus or ())
         if process.reading.gpus and held < min_bytes and not node.pasted:
             continue
+        if _told(node) and process.reading.parent_pid is None and held >= min_bytes:
+            yield _by_words(process, held)
+            continue
         dead = _server_dead(node, process)
         if dead:
             gpus = [use.gpu for use in process.reading.gpus or ()]
             yield _fires(process, held, gpus[0] if gpus else None, dead)
+
+
+def _told(node: Window) -> bool:
+    """Whether whoever pasted the text says that the server ended and the memory is still held."""
+    paste = node.latest.paste if node.latest else None
+    return bool(paste and {"ended", "still_held"} <= set(paste.hints or ()))
+
+
+def _by_words(process: ProcessWindow, held: int) -> Fires:
+    return Fires(
+        (
+            measured("process_memory_bytes", held, source="pasted text"),
+            inferred("server_alive", False, source="pasted text"),
+        ),
+        severity="warning",
+        confidence="possible",
+        variant="told",
+        key=f"pid:{process.reading.pid}",
+        words=whose(process, alone=True),
+        gpu=(process.reading.gpus or [])[0].gpu if process.reading.gpus else None,
+    )
 
 
 def _server_dead(node: Window, process: ProcessWindow) -> str | None:

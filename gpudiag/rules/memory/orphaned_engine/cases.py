@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudiag.model import ProcessReading
+from gpudiag.model import GpuUse, ProcessReading
 from gpudiag.rule import Case
 from gpudiag.rules.situations import GIB, Situation, pasted_with, vllm_idle
 from gpudiag.window import Window
@@ -31,6 +31,12 @@ def _pasted() -> Window:
     return pasted_with([worker], gpus=0)
 
 
+def _table(hints: list[str]) -> Window:
+    use = GpuUse(gpu=0, memory_used_bytes=74 * GIB, type="C")
+    worker = ProcessReading(pid=7637, name="VLLM::EngineCore", in_nvml=True, gpus=[use])
+    return pasted_with([worker], hints=hints, memory_used_bytes=75 * GIB)
+
+
 CASES = [
     Case(
         "its parent is init and its port is closed",
@@ -47,6 +53,16 @@ CASES = [
         confidence="likely",
     ),
     Case("a pasted process list: parent 1", _pasted, "fires", variant="memory-unseen"),
+    Case(
+        "a table, and words of a server that ended and memory that stayed",
+        lambda: _table(["ended", "still_held"]),
+        "fires",
+        gpu=None,
+        severity="warning",
+        confidence="possible",
+        variant="told",
+    ),
+    Case("a table, and words of something that ended", lambda: _table(["ended"]), "clear"),
     Case("a ray worker whose server stopped answering", lambda: _worker(DEAD, **RAY), "fires"),
     Case("a server waits for requests", lambda: vllm_idle().window, "clear"),
     Case("adopted, but the server answers", lambda: _worker({"health_ok": True}), "clear"),

@@ -3,6 +3,8 @@
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
 from gpudiag.window import GpuWindow
 
+NO_SENSOR = ("*", "name", "mig_mode", "mig_mode_pending")
+"""ERR! for the MIG mode only tells that the tool is newer than the driver."""
 OTHERS = ("memory_used_bytes", "utilization_percent", "temperature_celsius", "power_watts", "pstate")
 
 
@@ -16,7 +18,7 @@ def sensor_error(gpu: GpuWindow, *, max_failed: int = 2) -> Fires | None:
     failed = [
         gap.metric
         for gap in snapshot.gaps
-        if gap.subject == subject and gap.reason == "unknown_error" and gap.metric not in ("*", "name")
+        if gap.subject == subject and gap.reason == "unknown_error" and gap.metric not in NO_SENSOR
     ]
     if not 0 < len(failed) <= max_failed:
         return None

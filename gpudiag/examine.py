@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,10 +15,11 @@ from typing import Any
 from gpudiag.errors import GpudiagError
 from gpudiag.ledger import ledger_of
 from gpudiag.model import Checkup, Finding, Observed, Unjudged
-from gpudiag.rule import BLIND, GATES, MEMORY_ERROR, Fires, Rule
+from gpudiag.rule import BLIND, GATES, MEMORY_ERROR, Fires, Outcome, Rule, outcomes
 from gpudiag.window import W5, GpuWindow, NotMeasured, Window
 
 STALE = "agent-stale"
+Ask = Callable[[Any], Outcome]
 
 
 class NoSuchThreshold(GpudiagError):
@@ -59,6 +60,7 @@ class Ruleset:
         self.umbrellas = frozenset(rule.also for rule in self.rules if rule.also)
         self.of_fleet = tuple(rule for rule in self.rules if rule.subject == "fleet")
         self._asked: dict[tuple[str, int], tuple[Rule, ...]] = {}
+        self._asks: dict[tuple[str, int], tuple[tuple[Rule, Ask], ...]] = {}
 
     def for_gpu(self, gpu: GpuWindow) -> tuple[Rule, ...]:
         """The rules whose gates are open for this GPU: the others are clear by what is measured."""
@@ -78,6 +80,13 @@ class Ruleset:
                 if rule.subject == subject and all(gates & BIT[name] for name in rule.given)
             )
         return rules
+
+    def asks(self, subject: str, gates: int) -> tuple[tuple[Rule, Ask], ...]:
+        """The same rules, each with the function that asks it."""
+        asks = self._asks.get((subject, gates))
+        if asks is None:
+            asks = self._asks[subject, gates] = tuple((rule, rule.ask) for rule in self.asked(subject, gates))
+        return asks
 
 
 BIT = {name: 1 << i for i, name in enumerate(GATES)}
@@ -157,13 +166,13 @@ def judge(window: Window, rules: Ruleset | None = None, now: float | None = None
         snapshot=window.latest,
     )
     gates = [(gpu, gates_of(gpu)) for gpu in window.gpus_in_order()]
-    _judge(rules.asked("node", node_gates(bits for _, bits in gates)), window, None, checkup)
+    _judge(rules.asks("node", node_gates(bits for _, bits in gates)), window, None, checkup)
     if any(finding.rule == STALE for finding in checkup.findings):
         checkup.findings = [f for f in checkup.findings if f.rule == STALE or survives_silence(f, rules)]
     else:
         for gpu, bits in gates:
             if not gpu.unread:
-                _judge(rules.asked("gpu", bits), gpu, gpu, checkup)
+                _judge(rules.asks("gpu", bits), gpu, gpu, checkup)
     checkup.findings = precede(checkup.findings, rules)
     return checkup
 
@@ -181,10 +190,13 @@ def observed(window: Window) -> Observed:
     )
 
 
-def _judge(rules: Iterable[Rule], subject: Any, gpu: GpuWindow | None, checkup: Checkup) -> None:
-    for rule in rules:
+def _judge(asks: Iterable[tuple[Rule, Ask]], subject: Any, gpu: GpuWindow | None, checkup: Checkup) -> None:
+    for rule, ask in asks:
         try:
-            outcomes = rule.judged(subject)
+            outcome = ask(subject)
+            if outcome is None:  # clear, as most are
+                continue
+            fired = outcomes(outcome)
         except NotMeasured as absent:
             checkup.unjudged.append(
                 Unjudged(
@@ -202,7 +214,7 @@ def _judge(rules: Iterable[Rule], subject: Any, gpu: GpuWindow | None, checkup: 
                 Unjudged(rule=rule.id, missing=["plausible_values"], gpu=index, reason="nonsense")
             )
             continue
-        for fires in outcomes:
+        for fires in fired:
             checkup.findings.append(finding_of(rule, fires, gpu))
 
 

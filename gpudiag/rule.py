@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
+
+import msgspec
 
 from gpudiag.fleet import Fleet
 from gpudiag.model import Confidence, Evidence, Kind, Maturity, Severity
@@ -25,8 +28,7 @@ TEXT = 11  # what a pasted text lacks: it decides, but after everything that was
 Subject = Literal["gpu", "node", "fleet"]
 
 
-@dataclass(frozen=True, slots=True)
-class Fires:
+class Fires(msgspec.Struct, frozen=True):
     """A rule's outcome, in numbers. `words` are values for the page's sentences that are no evidence."""
 
     evidence: tuple[Evidence, ...]
@@ -34,7 +36,7 @@ class Fires:
     confidence: Confidence | None = None
     variant: str | None = None
     key: str = ""
-    words: dict[str, Any] = field(default_factory=dict)
+    words: dict[str, Any] = msgspec.field(default_factory=dict)
     gpu: int | None = None  # for a rule about the node that blames one GPU
     since: float | None = None
     also_explains: tuple[str, ...] = ()
@@ -66,10 +68,26 @@ class Rule:
 
     def judged(self, subject: Any) -> list[Fires]:
         """Every outcome for `subject`; empty when clear. Raises NotMeasured when it cannot tell."""
-        outcome = self.judge(subject, **self.thresholds)
-        if outcome is None:
-            return []
-        return [outcome] if isinstance(outcome, Fires) else list(outcome)
+        return outcomes(self.judge(subject, **self.thresholds))
+
+    @property
+    def ask(self) -> Callable[[Any], Outcome]:
+        """The function with the thresholds in force; the plain one where they are its own."""
+        own = self.thresholds == _thresholds_of(self.judge)
+        return self.judge if own else partial(self.judge, **self.thresholds)
+
+
+def _thresholds_of(function: Callable[..., Outcome]) -> dict[str, Any]:
+    """The thresholds that a rule's function declares, with its own values."""
+    parameters = inspect.signature(function).parameters.items()
+    return {name: p.default for name, p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def outcomes(outcome: Outcome) -> list[Fires]:
+    """What a rule's function returned, as a list."""
+    if outcome is None:
+        return []
+    return [outcome] if isinstance(outcome, Fires) else list(outcome)
 
 
 def rule(
@@ -104,7 +122,7 @@ def rule(
         unknown = set(given) - set(GATES)
         if unknown:
             raise TypeError(f"{function.__module__}: no gate {', '.join(sorted(unknown))}")
-        thresholds = {n: p.default for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+        thresholds = _thresholds_of(function)
         return Rule(
             id=parts[-1].replace("_", "-"),
             family=parts[-2] if len(parts) > 1 else "",
@@ -252,6 +270,7 @@ GATES: dict[str, Callable[[GpuWindow], bool]] = {
     "loaded": _loaded,
     "fault": _faulty,
     "throttled": _unless_unknown(lambda gpu: gpu.throttled_within(W5)),
+    "slowed": _unless_unknown(lambda gpu: gpu.slowed_within(W5)),
     "warm": _warm,
     "fan": lambda gpu: (
         (gpu.reading.fan_percent is not None or bool(gpu.reading.fan_count))

@@ -35,6 +35,10 @@ class Users(NamedTuple):
     kinds: frozenset[str]
 
 
+_NOBODY = Users([], [], frozenset())
+_NO_GPUS: frozenset[int] = frozenset()
+
+
 class Window:
     """One node over time, as its snapshots told.
 
@@ -54,7 +58,7 @@ class Window:
         self.processes: dict[tuple[int, float], ProcessWindow] = {}
         self.engines: dict[str, EngineWindow] = {}
         self.departed: deque[ProcessWindow] = deque(maxlen=DEPARTED_KEPT)  # had a GPU and ended
-        self._users: dict[int, Users] = {}
+        self._users: dict[int, Users] | None = None  # until the next snapshot
         self.host = HostWindow()
         self.host.node = self
         self.events: deque[KernelEvent] = deque(maxlen=EVENTS_KEPT)
@@ -82,7 +86,7 @@ class Window:
         self.started = self.started or at - seconds
         self.snapshots += 1
         self._gaps = {(gap.subject, gap.metric): gap.reason for gap in snapshot.gaps}
-        self._users = {}
+        self._users = None
         samples = _samples_in(snapshot)
         self._add_gpus(snapshot, at, seconds, rebooted)
         self._add_processes(snapshot, at, seconds)
@@ -183,20 +187,33 @@ class Window:
 
     def users_of(self, gpu: int) -> Users:
         """Processes (the largest first), engines and kinds of program on one GPU; found once a snapshot."""
-        found = self._users.get(gpu)
-        if found is None:
-            processes = [process for process in self.processes.values() if process.is_on(gpu)]
-            processes.sort(key=lambda process: -(process.memory_on(gpu) or 0))
-            pids = {process.reading.pid for process in processes}
-            engines = [
-                engine
-                for engine in self.engines.values()
-                if gpu in (engine.reading.gpus or ())
-                or engine.reading.pid in pids
-                or pids.intersection(engine.reading.worker_pids or ())
-            ]
-            kinds = frozenset(process.workload.kind for process in processes)
-            found = self._users[gpu] = Users(processes, engines, kinds)
+        if self._users is None:
+            self._users = self._find_users()
+        return self._users.get(gpu, _NOBODY)
+
+    def _find_users(self) -> dict[int, Users]:
+        processes: dict[int, list[ProcessWindow]] = {}
+        of_pid: dict[int, set[int]] = {}  # GPUs
+        for process in self.processes.values():
+            gpus = process.gpus
+            of_pid.setdefault(process.reading.pid, set()).update(gpus)
+            for gpu in gpus:
+                processes.setdefault(gpu, []).append(process)
+        engines: dict[int, list[EngineWindow]] = {}
+        for engine in self.engines.values():
+            reading = engine.reading
+            on = set(reading.gpus or ())
+            for pid in (reading.pid, *(reading.worker_pids or ())):
+                on |= of_pid.get(pid, _NO_GPUS) if pid is not None else _NO_GPUS
+            for gpu in on:
+                engines.setdefault(gpu, []).append(engine)
+        found = {}
+        for gpu in processes.keys() | engines.keys():
+            here = processes.get(gpu, [])
+            if len(here) > 1:
+                here.sort(key=lambda process: -(process.memory_on(gpu) or 0))
+            kinds = frozenset([process.workload.kind for process in here])
+            found[gpu] = Users(here, engines.get(gpu, []), kinds)
         return found
 
     def gpus_in_order(self) -> list[GpuWindow]:

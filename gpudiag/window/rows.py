@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
 from gpudiag.model import (
     CLOCKS_EVENT,
     GpuReading,
+    ProcessReading,
 )
 from gpudiag.window.tracks import NAN, Columns
 
@@ -151,35 +151,38 @@ def mean_min_max(samples: list[Any] | None, latest: float | None) -> tuple[float
     return latest, latest, latest
 
 
-def _share(samples: list[Any] | None, low: float, high: float, latest: float | None) -> float:
+def _shares(samples: list[Any] | None, latest: float | None, low: float, high: float) -> tuple[float, float]:
+    """Share of the samples that are quiet, and that spin; `low` and `high` are their extremes."""
+    if high <= QUIET_PERCENT:
+        return 1.0, 0.0
+    if low >= SPINNING_PERCENT:
+        return 0.0, 1.0
     known = [value for value in samples or (latest,) if value is not None]
-    return sum(low <= value <= high for value in known) / len(known) if known else NAN
+    if not known:
+        return NAN, NAN
+    quiet = sum([0 <= value <= QUIET_PERCENT for value in known]) if low <= QUIET_PERCENT else 0
+    spinning = sum([value >= SPINNING_PERCENT for value in known]) if high >= SPINNING_PERCENT else 0
+    return quiet / len(known), spinning / len(known)
 
 
 # One call for many fields: reading them one by one costs more than all the arithmetic.
 _gauges, _slow = attrgetter(*GPU_GAUGES), attrgetter(*GPU_SLOW)
-_rising, counters_of = attrgetter(*GPU_RISES), attrgetter(*GPU_COUNTERS)
+rising_of, counters_of = attrgetter(*GPU_RISES), attrgetter(*GPU_COUNTERS)
 _NO_SAMPLES = (None,) * len(GPU_GAUGES)
 NO_COUNTERS = (None,) * len(GPU_COUNTERS)
-_NO_RISES = (NAN,) * len(GPU_RISES)
+NO_RISES = (NAN,) * len(GPU_RISES)
 _NO_RISE = (None,) * len(GPU_RISES)
 
 
-def gpu_row(gpu: GpuReading, before: GpuReading | None) -> array[float]:
+def gpu_row(gpu: GpuReading, rises: Iterable[float]) -> array[float]:
+    """One row of a GPU's track; `rises` are those of its fast counters."""
     samples = gpu.samples
     cells = _gauge_cells(_gauges(samples) if samples else _NO_SAMPLES, gpu)
     cells += [NAN if value is None else value for value in _slow(gpu)]
     cells += _usual(cells)
-    cells += rises_of(gpu, before)
-    low, high = cells[1], cells[2]
-    if high <= QUIET_PERCENT:
-        cells += (1.0, 0.0)
-    elif low >= SPINNING_PERCENT:
-        cells += (0.0, 1.0)
-    else:
-        series, latest = (samples.utilization_percent if samples else None), gpu.utilization_percent
-        cells.append(_share(series, 0, QUIET_PERCENT, latest))
-        cells.append(_share(series, SPINNING_PERCENT, math.inf, latest))
+    cells += rises
+    load = samples.utilization_percent if samples else None
+    cells += _shares(load, gpu.utilization_percent, cells[1], cells[2])
     cells += _event_row(samples.clocks_event_reasons if samples else None, gpu.clocks_event_reasons)
     return array("f", cells)
 
@@ -201,25 +204,31 @@ def _gauge_cells(series: tuple[Any, ...], gpu: GpuReading) -> list[float]:
     return cells
 
 
-def rises_of(gpu: GpuReading, before: GpuReading | None) -> Iterable[float]:
-    if before is None:
-        return _NO_RISES
-    now, then = _rising(gpu), _rising(before)
-    if now == _NO_RISE:
-        return _NO_RISES
-    return map(rise_of, now, then)
+def rises_of(now: tuple[Any, ...], before: tuple[Any, ...] | None) -> Sequence[float]:
+    """The increase of each fast counter since the snapshot before."""
+    if before is None or now == _NO_RISE:
+        return NO_RISES
+    return [rise_of(value, then) for value, then in zip(now, before, strict=True)]
 
 
-def throttled(gpu: GpuReading, before: GpuReading | None) -> bool:
-    if before is not None and any(rise > 0 for rise in rises_of(gpu, before)):
-        return True
+def reasons_in(gpu: GpuReading, rises: Sequence[float]) -> int:
+    """What held the clocks, by the samples' event bits and by the counters that rose, as event bits."""
     masks = (gpu.samples.clocks_event_reasons if gpu.samples else None) or [gpu.clocks_event_reasons]
-    if masks.count(masks[0]) == len(masks):
-        return bool(masks[0] and masks[0] & ~_IDLE)
-    return any(mask is not None and mask & ~_IDLE for mask in masks)
+    reasons = masks[0] or 0
+    if masks.count(masks[0]) != len(masks):
+        for mask in masks:
+            reasons |= mask or 0
+    if rises is not NO_RISES:
+        for rise, bit in zip(rises, _RISE_BITS, strict=True):
+            if rise > 0:
+                reasons |= bit
+    return reasons
 
 
-_IDLE = CLOCKS_EVENT["gpu_idle"]
+_RISE_BITS = tuple(CLOCKS_EVENT[name] for name in ("sw_power_cap", "hw_thermal", "sw_thermal", "power_brake"))
+THROTTLING = ~CLOCKS_EVENT["gpu_idle"]
+SLOWING = sum(CLOCKS_EVENT[name] for name in ("hw_slowdown", "hw_thermal", "sw_thermal", "power_brake"))
+"""Reasons that are nobody's setting: heat, a brake, the hardware itself."""
 
 
 def _usual(cells: list[float]) -> tuple[float, float, float]:
@@ -234,13 +243,15 @@ _CLOCK, _POWER = GPU_GAUGES.index("sm_clock_megahertz"), GPU_GAUGES.index("power
 
 
 def _event_row(samples: list[int | None] | None, latest: int | None) -> Iterable[float]:
-    masks = [mask for mask in samples or (latest,) if mask is not None]
-    if not masks:
-        return (NAN,) * len(EVENT_BITS)
-    if masks.count(masks[0]) == len(masks):
-        return _event_shares(masks[0])
-    rows = [_event_shares(mask) for mask in masks]
+    masks = samples or [latest]
+    first = masks[0]
+    if masks.count(first) == len(masks):
+        return _UNKNOWN_REASONS if first is None else _event_shares(first)
+    rows = [_event_shares(mask) for mask in masks if mask is not None]
     return [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+
+
+_UNKNOWN_REASONS = (NAN,) * len(EVENT_BITS)
 
 
 def rise_of(value: float | None, before: float | None) -> float:
@@ -248,3 +259,31 @@ def rise_of(value: float | None, before: float | None) -> float:
     if value is None or before is None:
         return NAN
     return value - before if value >= before else value
+
+
+def process_row(reading: ProcessReading) -> array[float]:
+    """One row of a process's track."""
+    memory = sm = hottest = following = None
+    for use in reading.gpus or ():
+        if use.memory_used_bytes is not None:
+            memory = (memory or 0) + use.memory_used_bytes
+        if use.sm_percent is not None:
+            sm = (sm or 0.0) + use.sm_percent
+    if reading.threads:
+        busy = [thread.cpu_percent for thread in reading.threads if thread.cpu_percent is not None]
+        if busy:
+            hottest, following = busy[0], busy[1] if len(busy) > 1 else 0.0
+    elif reading.threads is not None:
+        hottest = following = 0.0  # looked at, and none is busy
+    row = (
+        reading.cpu_percent,
+        hottest,
+        following,
+        memory,
+        sm,
+        reading.read_bytes_per_second,
+        reading.write_bytes_per_second,
+        None if reading.state is None else reading.state == "D",
+        reading.cpu_quota_throttled_ratio,
+    )
+    return array("f", [NAN if value is None else value for value in row])

@@ -20,11 +20,16 @@ from gpudiag.window.rows import (
     HOST_COLUMNS,
     NO_COUNTERS,
     PROCESS_COLUMNS,
+    SLOWING,
+    THROTTLING,
     counters_of,
     gpu_row,
     mean_min_max,
+    process_row,
+    reasons_in,
     rise_of,
-    throttled,
+    rises_of,
+    rising_of,
 )
 from gpudiag.window.tracks import (
     ENOUGH,
@@ -87,8 +92,10 @@ class GpuWindow(Subject):
         self.present = True
         self.first_seen = self.last_seen = 0.0
         self.throttled_at: float | None = None
+        self.slowed_at: float | None = None
         self._rises: dict[str, list[tuple[float, float]]] = {}
-        self._before: GpuReading | None = None
+        self._rising: tuple[Any, ...] | None = None  # fast counters as they stood
+        self._counted: tuple[Any, ...] = NO_COUNTERS  # slow ones
 
     @property
     def index(self) -> int:
@@ -100,17 +107,21 @@ class GpuWindow(Subject):
         return self.present and self.last_seen < self.node.time
 
     def add(self, at: float, seconds: float, reading: GpuReading) -> None:
-        before = self._before
-        self.track.append(at, seconds, gpu_row(reading, before))
-        if throttled(reading, before):
+        rising = rising_of(reading)
+        rises = rises_of(rising, self._rising)
+        self.track.append(at, seconds, gpu_row(reading, rises))
+        reasons = reasons_in(reading, rises)
+        if reasons & THROTTLING:
             self.throttled_at = at
-        counters, counted = counters_of(reading), counters_of(before) if before is not None else None
-        if counters != (counted or NO_COUNTERS):
-            for name, value, then in zip(GPU_COUNTERS, counters, counted or NO_COUNTERS, strict=True):
+            if reasons & SLOWING:
+                self.slowed_at = at
+        counters, counted = counters_of(reading), self._counted
+        if counters != counted:
+            for name, value, then in zip(GPU_COUNTERS, counters, counted, strict=True):
                 if value is not None:
                     self._count(name, at, value, then)
         reading.samples = None  # they live in the track from now on
-        self.reading = self._before = reading
+        self.reading, self._rising, self._counted = reading, rising, counters
         self.present, self.last_seen = True, at
         self.first_seen = self.first_seen or at
 
@@ -137,10 +148,17 @@ class GpuWindow(Subject):
 
     def throttled_within(self, span: float) -> bool:
         """Whether a reason other than idling held the clocks within the last `span`; raises NotMeasured."""
-        if self.throttled_at is None:
+        return self._within(self.throttled_at, span)
+
+    def slowed_within(self, span: float) -> bool:
+        """Whether heat, a brake or the hardware itself held the clocks down; raises NotMeasured."""
+        return self._within(self.slowed_at, span)
+
+    def _within(self, at: float | None, span: float) -> bool:
+        if at is None:
             self.now("clocks_event_reasons")
             return False
-        return self.node.time - self.throttled_at < span
+        return self.node.time - at < span
 
     def rise(self, name: str, span: float) -> float:
         if name in GPU_COLUMNS.at:
@@ -201,32 +219,16 @@ class ProcessWindow(Subject):
         self.workload = workload_of(reading)
 
     def add(self, at: float, seconds: float, reading: ProcessReading) -> None:
-        threads = [t.cpu_percent for t in reading.threads or () if t.cpu_percent is not None]
-        still = 0.0 if reading.threads == [] else None  # looked at, and none is busy
-        uses = reading.gpus or ()
-        memory = [use.memory_used_bytes for use in uses if use.memory_used_bytes is not None]
-        sm = [use.sm_percent for use in uses if use.sm_percent is not None]
-        row = (
-            reading.cpu_percent,
-            threads[0] if threads else still,
-            threads[1] if len(threads) > 1 else (0.0 if threads else still),
-            sum(memory) if memory else None,
-            sum(sm) if sm else None,
-            reading.read_bytes_per_second,
-            reading.write_bytes_per_second,
-            None if reading.state is None else float(reading.state == "D"),
-            reading.cpu_quota_throttled_ratio,
-        )
-        self.track.append(at, seconds, array("f", [NAN if v is None else v for v in row]))
+        self.track.append(at, seconds, process_row(reading))
         if reading.command != self.reading.command or reading.frameworks != self.reading.frameworks:
             self.workload = workload_of(reading)
         self.reading, self.last_seen = reading, at
         self.first_seen = self.first_seen or at
 
-    def is_on(self, gpu: int) -> bool:
-        if any(use.gpu == gpu for use in self.reading.gpus or ()):
-            return True
-        return gpu in (self.reading.open_devices or ())
+    @property
+    def gpus(self) -> set[int]:
+        """Indexes of the GPUs that it uses or holds open."""
+        return {use.gpu for use in self.reading.gpus or ()}.union(self.reading.open_devices or ())
 
     def memory_on(self, gpu: int) -> int | None:
         known = [u.memory_used_bytes for u in self.reading.gpus or () if u.gpu == gpu]

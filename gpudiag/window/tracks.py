@@ -23,44 +23,50 @@ class NotMeasured(Exception):
         self.wait_seconds = wait_seconds
 
 
-class Stats:
-    """One metric over one span: `n` rows, `seconds` from the first to the last; extremes on demand."""
+# What a level without rows holds: never added to. Most levels of most processes stay empty.
+_NOTHING, _NO_CELLS = array("d"), array("f")
 
-    __slots__ = ("_high", "_low", "_values", "mean", "n", "seconds")
+
+class Stats:
+    """One metric over one span: `n` rows, `seconds` from the first to the last; extremes on demand.
+
+    Valid until the next snapshot: extremes are looked up in the track's own rows.
+    """
+
+    __slots__ = ("_cells", "_high", "_low", "_start", "_values", "_width", "mean", "n", "seconds")
 
     def __init__(
-        self,
-        values: array[float],
-        mean: float,
-        seconds: float,
-        low: array[float] | None = None,
-        high: array[float] | None = None,
+        self, values: array[float], mean: float, seconds: float, cells: array[float], start: int, width: int
     ) -> None:
-        self._values, self.mean, self.seconds = values, mean, seconds
-        self._low: array[float] | float | None = low
-        self._high: array[float] | float | None = high
-        self.n = len(values)
+        self._values, self.mean, self.seconds, self.n = values, mean, seconds, len(values)
+        # Where the rows' extremes stand: minima right of `start`, maxima right of those. Of width 0: nowhere.
+        self._cells, self._start, self._width = cells, start, width
+        self._low: float | None = None
+        self._high: float | None = None
 
     @property
     def min(self) -> float:
         """The lowest sample, not the lowest row."""
-        low = self._low
-        if not isinstance(low, float):
-            low = self._low = min(self._values if low is None else low)
-        return low
+        if self._low is None:
+            self._low = min(self._column(1))
+        return self._low
 
     @property
     def max(self) -> float:
-        high = self._high
-        if not isinstance(high, float):
-            high = self._high = max(self._values if high is None else high)
-        return high
+        if self._high is None:
+            self._high = max(self._column(2))
+        return self._high
+
+    def _column(self, offset: int) -> array[float]:
+        if not self._width:
+            return self._values
+        return _known(self._cells[self._start + offset :: self._width])
 
     def settle(self) -> None:
         """Let go of the rows: what they say is kept."""
-        if len(self._values) > 2:
+        if self._cells is not _NO_CELLS:
             self._low, self._high = self.min, self.max
-            self._values = array("f", [self.first, self.last])
+            self._values, self._cells = array("f", [self.first, self.last]), _NO_CELLS
 
     @property
     def first(self) -> float:
@@ -89,10 +95,6 @@ class Columns:
             self.coarse = Columns(
                 tuple(g for g in gauges if g in kept), tuple(v for v in values if v in kept), ()
             )
-
-
-# What a level without rows holds: never added to. Most levels of most processes stay empty.
-_NOTHING, _NO_CELLS = array("d"), array("f")
 
 
 class Level:
@@ -131,7 +133,8 @@ class Level:
 
     def first_within(self, span: float) -> int:
         """Index of the oldest row within the last `span` seconds."""
-        return bisect_right(self.at, self.at[-1] - span + 1e-6)
+        since = self.at[-1] - span + 1e-6
+        return 0 if self.at[0] > since else bisect_right(self.at, since)
 
     def column(self, offset: int, first: int = 0) -> array[float]:
         width = self.columns.width
@@ -218,10 +221,10 @@ class Track:
     def over(self, name: str, span: float) -> Stats:
         """Statistics of `name` over the last `span` seconds. Raises NotMeasured when no row carries it."""
         key = (name, span)
-        stats = self._cache.get(key) or self._long.get(key)
+        stats = self._cache.get(key)
         if stats is None:
             if key not in self._cache:
-                stats = self._cache[key] = self._stats(name, span)
+                stats = self._cache[key] = self._long.get(key) or self._stats(name, span)
             if stats is None:
                 raise NotMeasured(name)
         return stats
@@ -282,25 +285,20 @@ class Track:
 
 def _summary(level: Level, name: str, first: int) -> Stats | None:
     """Statistics of one column from row `first` on; None when no row carries it."""
-    columns = level.columns
-    width, gauge = columns.width, name in columns.is_gauge
+    columns, cells, at = level.columns, level.cells, level.at
+    width = columns.width
     start = first * width + columns.at[name]
-    cells = level.cells
     values = cells[start::width]
+    if not values:
+        return None
     total = sum(values)
-    low = cells[start + 1 :: width] if gauge else None
-    high = cells[start + 2 :: width] if gauge else None
     if total != total:  # a NaN: some row does not carry the value
         values = _known(values)
         if not values:
             return None
         total = sum(values)
-        if low is not None and high is not None:
-            low, high = _known(low), _known(high)
-    elif not values:
-        return None
-    at = level.at
-    return Stats(values, total / len(values), at[-1] - at[first] + level.seconds[first], low, high)
+    seconds = at[-1] - at[first] + level.seconds[first]
+    return Stats(values, total / len(values), seconds, cells, start, width if name in columns.is_gauge else 0)
 
 
 def _known(values: array[float]) -> array[float]:
@@ -308,11 +306,22 @@ def _known(values: array[float]) -> array[float]:
 
 
 def _combine(finer: Level, first: int, columns: Columns) -> array[float]:
+    """One coarse row out of the rows of a finer level from `first` on."""
     row = array("f", [NAN]) * columns.width
+    cells, width, places = finer.cells, finer.columns.width, finer.columns.at
     for name, target in columns.at.items():
-        stats = _summary(finer, name, first)
-        if stats is not None:
-            row[target] = stats.mean
-            if name in columns.is_gauge:
-                row[target + 1], row[target + 2] = stats.min, stats.max
+        start = first * width + places[name]
+        values = cells[start::width]
+        total = sum(values)
+        gauge = name in columns.is_gauge
+        if total == total:
+            row[target] = total / len(values)
+            if gauge:
+                row[target + 1] = min(cells[start + 1 :: width])
+                row[target + 2] = max(cells[start + 2 :: width])
+        elif known := _known(values):  # some rows do not carry it
+            row[target] = sum(known) / len(known)
+            if gauge:
+                row[target + 1] = min(_known(cells[start + 1 :: width]))
+                row[target + 2] = max(_known(cells[start + 2 :: width]))
     return row

@@ -8,7 +8,7 @@ from gpudiag.window import W5, GpuWindow, NotMeasured, Window
 @rule(
     severity="critical",
     rank=THERMAL,
-    given=("throttled",),
+    given=("slowed",),
     confidence="proven",
     explains=("clocks-stuck-low", "thermal-sw-slowdown", "busy-but-inefficient"),
 )
@@ -43,7 +43,7 @@ def _maybe(gpu: GpuWindow) -> bool:
     mask = reading.clocks_event_reasons
     if mask is None or mask & 0x80 or reading.throttle_power_brake_nanoseconds:
         return True
-    return gpu.throttled_within(W5)
+    return gpu.slowed_within(W5)
 
 
 def _of(node: Window, braked: dict[int, Held]) -> Fires:

@@ -9,7 +9,7 @@ from gpudiag.window import W5, GpuWindow
     severity="critical",
     rank=THERMAL,
     confidence="proven",
-    given=("throttled",),
+    given=("slowed",),
     explains=(
         "thermal-sw-slowdown",
         "thermal-margin-low",

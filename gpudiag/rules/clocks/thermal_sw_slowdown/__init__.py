@@ -9,7 +9,7 @@ from gpudiag.window import W5, W7D, GpuWindow, NotMeasured
 @rule(
     severity="warning",
     rank=THERMAL,
-    given=("throttled",),
+    given=("slowed",),
     explains=("clocks-stuck-low", "power-cap-at-full-load", "thermal-margin-low"),
 )
 def thermal_sw_slowdown(

@@ -16,7 +16,7 @@ from api.answers import Answers
 from api.intake import LARGEST_REQUEST
 from api.judge import Judge
 from api.problems import answer as problem_of
-from api.problems import handle_errors
+from api.problems import handle_errors, read_on
 from api.store import Store
 from api.writer import Writer
 from gpudiag.errors import GpudiagError
@@ -136,6 +136,8 @@ def _guard(app: Flask, gate: Gate) -> None:
 
     @app.after_request
     def _careful(response: Response) -> Response:
+        if response.status_code == 413:
+            read_on()
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         response.headers.setdefault("Cache-Control", "no-store")
         return response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from http import HTTPStatus
 from typing import Any
@@ -108,14 +109,12 @@ def answer(error: GpudiagError) -> Response:
     return response
 
 
-def _read_on() -> None:
+def read_on() -> None:
     """Read the rest of a body that is too large: a sender that is cut off in the middle sees no answer."""
     body, left = request.environ["wsgi.input"], MOST_READ_ON
-    while left > 0:
-        chunk = body.read(65_536)
-        if not chunk:
-            return
-        left -= len(chunk)
+    with contextlib.suppress(GpudiagError):  # it stopped in the middle
+        while left > 0 and (chunk := body.read(65_536)):
+            left -= len(chunk)
 
 
 def handle_errors(app: Flask) -> None:
@@ -135,8 +134,6 @@ def handle_errors(app: Flask) -> None:
         advice = _ADVICE.get(status, "{description}")
         said = advice.format(path=request.path, method=request.method, description=error.description or "")
         response = problem(status, said)
-        if status == 413:
-            _read_on()
         if status == 405:
             allowed = dict(error.get_headers()).get("Allow")
             if allowed:

@@ -21,6 +21,7 @@ from typing import Any
 from flask import Flask
 
 from api.app import close
+from api.bodies import PATIENCE_SECONDS, Bodies
 from gpudiag.errors import GpudiagError
 
 BACKLOG = 4_096
@@ -45,8 +46,9 @@ class Server:
         host: str = "127.0.0.1",
         port: int = 8000,
         at_end: Callable[[Flask], None] = close,
+        patience: float = PATIENCE_SECONDS,
     ) -> None:
-        self.app, self.host, self._at_end = app, host, at_end
+        self.app, self.host, self._at_end, self.patience = app, host, at_end, patience
         self._socket = _listen(host, port)
         self.port = self._socket.getsockname()[1]
         self._thread: threading.Thread | None = None
@@ -58,6 +60,7 @@ class Server:
 
     def start(self) -> Server:
         _few_arenas()
+        self._bodies = Bodies(self.app.wsgi_app, self.port, patience=self.patience)
         self._signal = _granian().WorkerSignal()
         ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, args=(ready,), name="gpudiag-http")
@@ -95,7 +98,7 @@ class Server:
             False,
             (None, None),
         )
-        scheduler = _new_cbscheduler(loop, _callback_wrapper(self.app.wsgi_app, {}, None), impl_asyncio=True)
+        scheduler = _new_cbscheduler(loop, _callback_wrapper(self._bodies, {}, None), impl_asyncio=True)
         worker.serve_mtr(scheduler, loop, self._signal)
         ready.set()
         ended.wait()
@@ -106,6 +109,7 @@ class Server:
         if self._thread is not None:
             self._signal.set()
             self._thread.join()
+            self._bodies.stop()
             self._thread = None
         else:
             self._socket.close()

@@ -1,0 +1,85 @@
+"""Senders that stop in the middle, and those that never meant to end."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from api.app import create_app
+from api.server import Server
+from gpudiag.client import Busy, Client
+from gpudiag.settings import load
+
+
+@pytest.fixture
+def server(tmp_path) -> Iterator[Server]:  # type: ignore[no-untyped-def]
+    settings = load(None, environ={}, given={"serve": {"store": f"sqlite:///{tmp_path}/store.sqlite3"}})
+    made = Server(create_app(settings), port=0, patience=2.0).start()
+    yield made
+    made.stop()
+
+
+@contextlib.contextmanager
+def stalled(server: Server, number: int, path: str = "/v1/snapshots", length: int = 1000) -> Iterator[None]:
+    """So many requests that stop in the middle of their bodies."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(number):
+            sender = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n\r\n"
+            sender.sendall(head.encode() + b'{"node')
+        time.sleep(0.3)
+        yield
+
+
+@pytest.mark.parametrize(
+    ("path", "length"), [("/v1/snapshots", 1000), ("/v1/snapshots", 10**10), ("/login", 1000)]
+)
+def test_questions_are_answered_while_many_senders_stop_in_the_middle(
+    server: Server, path: str, length: int
+) -> None:
+    with stalled(server, 150, path, length), Client(server.url, timeout=5.0) as client:
+        began = time.monotonic()
+
+        assert client.nodes()["items"] == []
+        assert time.monotonic() - began < 2.0
+
+
+def test_a_report_is_asked_to_come_back_and_is_taken_when_they_are_cut_off(server: Server) -> None:
+    with stalled(server, 60), Client(server.url, timeout=5.0) as client:
+        with pytest.raises(Busy) as caught:
+            client.explain_text(b"No devices were found")
+        assert caught.value.retry_after > 0
+
+        time.sleep(4.0)
+        with Client(server.url) as later:
+            assert later.explain_text(b"No devices were found")["source"] == "pasted"
+
+
+def test_a_sender_that_stops_hears_why(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10.0) as sender:
+        sender.sendall(
+            b"POST /diagnose HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n| 0  NVIDIA"
+        )
+
+        answer = sender.recv(4096)
+
+    assert b" 400 " in answer.splitlines()[0]
+    assert b"ends in the middle" in answer
+
+
+def test_a_sender_that_announces_too_much_and_stops_hears_why(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10.0) as sender:
+        sender.sendall(b"POST /diagnose HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9999999999\r\n\r\nx")
+
+        assert b" 413 " in sender.recv(4096).splitlines()[0]
+
+
+def test_an_answer_reaches_whoever_sends_too_much_to_a_page(server: Server) -> None:
+    with Client(server.url, timeout=10.0) as client:
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+        assert client._exchange("POST", "/kv", b"config=" + b"1" * (6 << 20), form).status == 413

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import multiprocessing
 import os
 import queue
 import random
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -25,8 +27,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import zstandard
@@ -71,7 +75,7 @@ class Reports:
     """Encoded reports of many nodes; noise keeps them from compressing better than real ones."""
 
     def __init__(self, gpus: int = 8, variants: int = 8) -> None:
-        self.bodies: list[tuple[bytes, bytes, bytes]] = []
+        self.bodies: list[bytes] = []
         chance = random.Random(1)
         for _ in range(variants):
             snapshot = template(gpus)
@@ -84,19 +88,26 @@ class Reports:
             snapshot.node, snapshot.taken_at = "@NODE@", 1234567890.125
             assert snapshot.agent is not None
             snapshot.agent.start_id, snapshot.agent.sequence = "@START@", 987654321
-            self.bodies.append(self._parts(msgspec.json.encode(snapshot)))
-
-    @staticmethod
-    def _parts(body: bytes) -> tuple[bytes, bytes, bytes]:
-        return body, b"", b""
+            self.bodies.append(msgspec.json.encode(snapshot))
 
     def report(self, node: str, sequence: int, taken_at: float) -> bytes:
-        body = self.bodies[sequence % len(self.bodies)][0]
+        return _packed(self.plain(node, sequence, taken_at))
+
+    def history(self, node: str, first: int, count: int, until: float, interval: float) -> bytes:
+        """`count` reports of one node in one body, the last one taken at `until`."""
+        at = until - interval * (count - 1)
+        reports = [self.plain(node, first + i, at + interval * i) for i in range(count)]
+        return _packed(b"[" + b",".join(reports) + b"]")
+
+    def plain(self, node: str, sequence: int, taken_at: float) -> bytes:
+        body = self.bodies[sequence % len(self.bodies)]
         body = body.replace(b"@NODE@", node.encode(), 1).replace(b"@START@", f"{node}-start".encode(), 1)
         body = body.replace(b"1234567890.125", f"{taken_at:.3f}".encode(), 1)
-        return zstandard.ZstdCompressor(level=3).compress(
-            body.replace(b"987654321", str(sequence).encode(), 1)
-        )
+        return body.replace(b"987654321", str(sequence).encode(), 1)
+
+
+def _packed(body: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=3).compress(body)
 
 
 # ---------------------------------------------------------------------------------------- servers
@@ -272,72 +283,145 @@ def diagnose(options: argparse.Namespace) -> None:
                   f"p95 {b * 1e3:.2f} ms: {a / b:.1f} times (goal: 15 ms, 5 times)")  # fmt: skip
 
 
-def fleet(options: argparse.Namespace) -> None:
-    """Open loop: every node reports every ten seconds at its own phase, over connections that stay."""
-    reports = Reports()
-    nodes, interval = options.nodes, 10.0
-    with servers("api") as (api,):
-        filled = time.time()
-        for first in range(31 if options.fill else 0):
-            at = filled - interval * (31 - first)
-            asks = [posting("/v1/snapshots", reports.report(f"node-{i}", first, at)) for i in range(nodes)]
-            load(api.port, asks, 8)
-        print(f"filled {nodes} windows in {time.time() - filled:.0f} s; {api.resident_mib():.0f} MiB PSS")
+INTERVAL = 10.0
+
+
+class Sent(NamedTuple):
+    """What one sender saw."""
+
+    latencies: list[float]
+    late: list[float]
+    refused: int
+    spent: float  # processor time
+
+
+class Sender:
+    """Some of the fleet's agents in a process of their own, each with its connection.
+
+    Every report is packed before the first is sent, so that sending costs next to nothing.
+    """
+
+    def __init__(self, port: int, nodes: list[int], rounds: int, starts_at: float, threads: int = 16) -> None:
+        self.port, self.nodes, self.rounds, self.threads = port, nodes, rounds, threads
+        self.starts_at = starts_at
+        self._sent: multiprocessing.Queue[Sent] = multiprocessing.get_context("fork").Queue()
+        self._process = multiprocessing.get_context("fork").Process(target=self._run)
+
+    def start(self) -> None:
+        self._process.start()
+
+    def result(self) -> Sent:
+        sent = self._sent.get()
+        self._process.join()
+        return sent
+
+    def _run(self) -> None:
+        reports = Reports()
+        due = [(self.starts_at + INTERVAL * (turn + place / len(self.nodes)), 100 + turn, node)
+               for turn in range(self.rounds) for place, node in enumerate(self.nodes)]  # fmt: skip
+        requests = [
+            (at, node, _request(reports.report(f"node-{node}", number, at))) for at, number, node in due
+        ]
+        if time.time() > self.starts_at:
+            print(f"  packing took {time.time() - self.starts_at:.1f} s too long")
+        before = time.process_time()
         latencies: list[float] = []
         late: list[float] = []
-        wrong: list[int] = []
-        reads: list[float] = []
-        ends = time.time() + options.seconds
-        senders = 16
+        refused: list[bytes] = []
 
-        def send(which: int) -> None:
-            mine = list(range(which, nodes, senders))
-            connections = {i: http.client.HTTPConnection("127.0.0.1", api.port) for i in mine[:64]}
-            sequence = 100
-            due = time.time() + which * interval / nodes
-            while time.time() < ends:
-                for place, i in enumerate(mine):
-                    moment = due + place * interval / len(mine)
-                    body = reports.report(f"node-{i}", sequence, moment)
-                    time.sleep(max(0.0, moment - time.time()))
-                    started = time.perf_counter()
-                    late.append(time.time() - moment)
-                    status, _ = posting("/v1/snapshots", body)(connections[mine[place % len(connections)]])
-                    latencies.append(time.perf_counter() - started)
-                    if status != 200:
-                        wrong.append(status)
-                sequence += 1
-                due += interval
+        def work(which: int) -> None:
+            connections: dict[int, socket.socket] = {}
+            for at, node, request in requests[which :: self.threads]:
+                if node not in connections:
+                    connections[node] = socket.create_connection(("127.0.0.1", self.port))
+                time.sleep(max(0.0, at - time.time()))
+                late.append(time.time() - at)
+                started = time.perf_counter()
+                connections[node].sendall(request)
+                status = connections[node].recv(4096).split(b" ", 2)[1]
+                latencies.append(time.perf_counter() - started)
+                if status != b"200":
+                    refused.append(status)
             for connection in connections.values():
                 connection.close()
 
-        def read() -> None:
-            connection = http.client.HTTPConnection("127.0.0.1", api.port)
-            paths = ("/diagnose?node=node-{}", "/v1/nodes/node-{}", "/v1/nodes?limit=50", "/v1/findings")
-            turn = 0
-            while time.time() < ends:
-                path = paths[turn % len(paths)].format(turn * 37 % nodes)
-                started = time.perf_counter()
-                getting(path)(connection)
-                reads.append(time.perf_counter() - started)
-                turn += 1
-                time.sleep(0.5)
-            connection.close()
+        workers = [threading.Thread(target=work, args=(i,)) for i in range(self.threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self._sent.put(Sent(latencies, late, len(refused), time.process_time() - before))
 
-        before, started = api.processor_seconds(), time.time()
-        threads = [threading.Thread(target=send, args=(i,)) for i in range(senders)]
-        threads += [threading.Thread(target=read) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        spent = (api.processor_seconds() - before) / (time.time() - started)
-        print(f"{nodes} nodes at {interval:g} s for {time.time() - started:.0f} s: {spent:.1%} of a core, "
+
+def _request(body: bytes) -> bytes:
+    head = (
+        "POST /v1/snapshots HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        f"Content-Encoding: zstd\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _read(port: int, nodes: int, until: float) -> list[float]:
+    """Somebody who looks at one page or another twice a second; seconds that each took."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    paths = ("/diagnose?node=node-{}", "/v1/nodes/node-{}", "/v1/nodes?limit=50", "/v1/findings")
+    took, turn = [], 0
+    while time.time() < until:
+        started = time.perf_counter()
+        getting(paths[turn % len(paths)].format(turn * 37 % nodes))(connection)
+        took.append(time.perf_counter() - started)
+        turn += 1
+        time.sleep(0.5)
+    connection.close()
+    return took
+
+
+def fill(api: Running, nodes: int, until: float) -> None:
+    """Five minutes of every node's past, a request each."""
+    reports, started, before = Reports(), time.time(), api.processor_seconds()
+    for first in range(0, nodes, 200):
+        asks = [
+            posting("/v1/snapshots", reports.history(f"node-{i}", 0, 31, until, INTERVAL))
+            for i in range(first, min(nodes, first + 200))
+        ]
+        load(api.port, asks, 4)
+    spent = api.processor_seconds() - before
+    print(f"filled {nodes} windows with 31 snapshots each in {time.time() - started:.0f} s, {spent:.0f} s of "
+          f"a core; {api.resident_mib():.0f} MiB PSS")  # fmt: skip
+
+
+def fleet(options: argparse.Namespace) -> None:
+    """Open loop: every node reports every ten seconds at its own phase, over a connection that stays."""
+    nodes, rounds = options.nodes, max(1, round(options.seconds / INTERVAL))
+    with servers("api") as (api,):
+        if options.fill:
+            fill(api, nodes, time.time() - 2 * INTERVAL)
+        starts_at = time.time() + 3.0 + nodes * rounds * options.packing
+        everyone = list(range(nodes))
+        senders = [
+            Sender(api.port, everyone[which :: options.senders], rounds, starts_at)
+            for which in range(options.senders)
+        ]
+        for sender in senders:
+            sender.start()
+        time.sleep(max(0.0, starts_at - time.time()))
+        ends_at = starts_at + rounds * INTERVAL
+        before = api.processor_seconds()
+        with ThreadPoolExecutor(2) as pool:
+            readers = [pool.submit(_read, api.port, nodes, ends_at) for _ in range(2)]
+            sent = [sender.result() for sender in senders]
+            reads = [seconds for reader in readers for seconds in reader.result()]
+        took = time.time() - starts_at
+        spent = (api.processor_seconds() - before) / took
+        latencies = [seconds for one in sent for seconds in one.latencies]
+        late = [seconds for one in sent for seconds in one.late]
+        print(f"{nodes} nodes at {INTERVAL:g} s for {took:.0f} s: {spent:.1%} of a core, "
               f"ack p50 {statistics.median(latencies) * 1e3:.1f} ms, "
               f"p99 {percentile(latencies, 0.99) * 1e3:.1f} ms, max {max(latencies) * 1e3:.0f} ms, "
-              f"{len(wrong)} refused of {len(latencies)}")  # fmt: skip
-        print(f"readers: p95 {percentile(reads, 0.95) * 1e3:.1f} ms; generator late by p99 "
-              f"{percentile(late, 0.99) * 1e3:.1f} ms; memory {api.resident_mib():.0f} MiB PSS "
+              f"{sum(one.refused for one in sent)} refused of {len(latencies)}")  # fmt: skip
+        generating = sum(one.spent for one in sent) / took
+        print(f"readers: p95 {percentile(reads, 0.95) * 1e3:.1f} ms; generator: {generating:.1%} of a core, "
+              f"late by p99 {percentile(late, 0.99) * 1e3:.1f} ms; memory {api.resident_mib():.0f} MiB PSS "
               "(goals: 50 % of a core, 20 ms, 400 MiB)")  # fmt: skip
 
 
@@ -367,6 +451,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--nodes", type=int, default=2_000)
     parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--senders", type=int, default=2, help="processes that send for the fleet")
+    parser.add_argument(
+        "--packing", type=float, default=0.4e-3, help="seconds to pack one report before the fleet starts"
+    )
     parser.add_argument(
         "--fill", action=argparse.BooleanOptionalAction, default=True, help="fill windows first"
     )

@@ -24,6 +24,8 @@ GPU_GAUGES = (
     "power_watts",
     "sm_clock_megahertz",
     "temperature_celsius",
+)
+GPU_MEANS = (  # sampled as often, and only the mean is kept
     "memory_utilization_percent",
     "pcie_rx_bytes_per_second",
     "pcie_tx_bytes_per_second",
@@ -55,8 +57,8 @@ GPU_RISES = (  # fast counters: their increase since the snapshot before
     "throttle_power_brake_nanoseconds",
 )
 GPU_SHARES = ("quiet", "spinning", *CLOCKS_EVENT)  # share of the samples for which it holds
-GPU_KEPT = (*GPU_GAUGES[:5], "quiet", "spinning", "nvlinks_active", "temperature_margin_celsius", *GPU_USUAL)
-GPU_COLUMNS = Columns(GPU_GAUGES, (*GPU_SLOW, *GPU_USUAL, *GPU_RISES, *GPU_SHARES), GPU_KEPT)
+GPU_KEPT = (*GPU_GAUGES, "quiet", "spinning", "nvlinks_active", "temperature_margin_celsius", *GPU_USUAL)
+GPU_COLUMNS = Columns(GPU_GAUGES, (*GPU_MEANS, *GPU_SLOW, *GPU_USUAL, *GPU_RISES, *GPU_SHARES), GPU_KEPT)
 
 GPU_COUNTERS = (  # slow counters: the moments at which they rose
     "ecc_corrected_volatile",
@@ -166,9 +168,9 @@ def _shares(samples: list[Any] | None, latest: float | None, low: float, high: f
 
 
 # One call for many fields: reading them one by one costs more than all the arithmetic.
-_gauges, _slow = attrgetter(*GPU_GAUGES), attrgetter(*GPU_SLOW)
+_gauges, _means, _slow = attrgetter(*GPU_GAUGES), attrgetter(*GPU_MEANS), attrgetter(*GPU_SLOW)
 rising_of, counters_of = attrgetter(*GPU_RISES), attrgetter(*GPU_COUNTERS)
-_NO_SAMPLES = (None,) * len(GPU_GAUGES)
+_NO_GAUGES, _NO_MEANS = (None,) * len(GPU_GAUGES), (None,) * len(GPU_MEANS)
 NO_COUNTERS = (None,) * len(GPU_COUNTERS)
 NO_RISES = (NAN,) * len(GPU_RISES)
 _NO_RISE = (None,) * len(GPU_RISES)
@@ -177,7 +179,8 @@ _NO_RISE = (None,) * len(GPU_RISES)
 def gpu_row(gpu: GpuReading, rises: Iterable[float]) -> array[float]:
     """One row of a GPU's track; `rises` are those of its fast counters."""
     samples = gpu.samples
-    cells = _gauge_cells(_gauges(samples) if samples else _NO_SAMPLES, gpu)
+    cells = _gauge_cells(_gauges(samples) if samples else _NO_GAUGES, gpu)
+    cells += _mean_cells(_means(samples) if samples else _NO_MEANS, gpu)
     cells += [NAN if value is None else value for value in _slow(gpu)]
     cells += _usual(cells)
     cells += rises
@@ -202,6 +205,17 @@ def _gauge_cells(series: tuple[Any, ...], gpu: GpuReading) -> list[float]:
     for samples, latest in zip(series, _gauges(gpu), strict=True):
         cells += mean_min_max(samples, latest)
     return cells
+
+
+def _mean_cells(series: tuple[Any, ...], gpu: GpuReading) -> list[float]:
+    """The mean of every value that is sampled and has no extremes."""
+    if None not in series:
+        try:
+            return [sum(samples) / len(samples) for samples in series]
+        except (TypeError, ZeroDivisionError):  # a None among the samples, or none at all
+            pass
+    latest = _means(gpu)
+    return [mean_min_max(samples, value)[0] for samples, value in zip(series, latest, strict=True)]
 
 
 def rises_of(now: tuple[Any, ...], before: tuple[Any, ...] | None) -> Sequence[float]:

@@ -20,12 +20,14 @@ import msgspec
 from gpudiag import __version__
 from gpudiag.errors import GpudiagError
 from gpudiag.model import Snapshot
+from gpudiag.words.foreign import plain
 
 SENT_AT = "Gpudiag-Sent-At"
 """Request header with the sender's clock (Unix seconds): the server measures the clock offset by it."""
 
 LARGEST_ANSWER = 64 << 20
 IDLE_KEPT = 8
+LONGEST_RETRY = 300.0  # seconds, whatever a server asks for
 
 
 class ApiError(GpudiagError):
@@ -69,7 +71,8 @@ class NotFound(ApiError):
 
     @property
     def nearest(self) -> list[str]:
-        return list(self.problem.get("nearest", ()))
+        told = self.problem.get("nearest")
+        return [plain(name, 253) for name in told] if isinstance(told, list) else []
 
 
 class Refused(ApiError):
@@ -104,8 +107,64 @@ class Answer:
         """The body as JSON; raises Broken when it is something else."""
         try:
             return msgspec.json.decode(self.body)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise Broken("the API answered something that is not JSON; is the address right?") from None
+
+    def shaped(self, shape: Any) -> dict[str, Any]:
+        """The body as JSON of a known shape; raises Broken when it is another one."""
+        found: dict[str, Any] = self.json()
+        try:
+            msgspec.convert(found, shape)
+        except msgspec.ValidationError as error:
+            raise Broken(
+                f"the API answered in another form than this version reads ({plain(error, 120)}); "
+                "is the address right, and are both of one version?"
+            ) from None
+        return found
+
+
+class _ShapeOfVerdict(msgspec.Struct):
+    severity: str
+    rule: str | None
+    headline: str
+
+
+class _ShapeOfGpu(msgspec.Struct):
+    index: int
+    verdict: _ShapeOfVerdict
+    readings: dict[str, Any]
+    processes: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+
+
+class _ShapeOfDiagnosis(msgspec.Struct):
+    """What every reader of a diagnosis relies on."""
+
+    node: str
+    observed: dict[str, Any]
+    verdict: _ShapeOfVerdict
+    findings: list[dict[str, Any]]
+    gpus: list[_ShapeOfGpu]
+    unjudged: list[dict[str, Any]]
+    notes: list[str]
+
+
+class _ShapeOfStored(msgspec.Struct):
+    stored: int
+    duplicates: int
+
+
+class _ShapeOfList(msgspec.Struct):
+    items: list[dict[str, Any]]
+
+
+class _ShapeOfNode(msgspec.Struct):
+    node: str
+    verdict: _ShapeOfVerdict
+
+
+class _ShapeOfNodes(msgspec.Struct):
+    items: list[_ShapeOfNode]
 
 
 class Client:
@@ -155,7 +214,7 @@ class Client:
 
             body = zstandard.ZstdCompressor(3).compress(body)
             headers["Content-Encoding"] = "zstd"
-        return self._ask("POST", "/v1/snapshots", body=body, headers=headers).json()
+        return self._ask("POST", "/v1/snapshots", body=body, headers=headers).shaped(_ShapeOfStored)
 
     # ---- asking
 
@@ -163,7 +222,7 @@ class Client:
         self, severity: str | None = None, limit: int | None = None, cursor: str | None = None, **more: Any
     ) -> dict[str, Any]:
         """The fleet, worst first: `{"items", "next"}`."""
-        return self._get("/v1/nodes", severity=severity, limit=limit, cursor=cursor, **more)
+        return self._get("/v1/nodes", _ShapeOfNodes, severity=severity, limit=limit, cursor=cursor, **more)
 
     def diagnosis(
         self,
@@ -174,7 +233,9 @@ class Client:
         window: str | None = None,
     ) -> dict[str, Any]:
         """One node's diagnosis (contract section 5)."""
-        return self._get(f"/v1/nodes/{_part(node)}", gpu=gpu, at=at, window=window, lang=lang)
+        return self._get(
+            f"/v1/nodes/{_part(node)}", _ShapeOfDiagnosis, gpu=gpu, at=at, window=window, lang=lang
+        )
 
     def history(self, node: str, **options: Any) -> dict[str, Any]:
         """Series for charts."""
@@ -182,13 +243,13 @@ class Client:
 
     def findings(self, after: str | None = None, limit: int | None = None, **more: Any) -> dict[str, Any]:
         """What opened, changed, resolved, in order, after a cursor: `{"items", "next"}`."""
-        return self._get("/v1/findings", after=after, limit=limit, **more)
+        return self._get("/v1/findings", _ShapeOfList, after=after, limit=limit, **more)
 
     def finding(self, finding_id: str, lang: str | None = None) -> dict[str, Any]:
         return self._get(f"/v1/findings/{_part(finding_id)}", lang=lang)
 
     def rules(self, lang: str | None = None) -> dict[str, Any]:
-        return self._get("/v1/rules", lang=lang)
+        return self._get("/v1/rules", _ShapeOfList, lang=lang)
 
     def runbook(self, rule: str, lang: str | None = None) -> str:
         """A rule's page as Markdown."""
@@ -245,7 +306,7 @@ class Client:
         body = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
         headers = {"Content-Type": "text/plain; charset=utf-8", "Accept": "application/json"}
         path = f"/diagnose{self._query({'lang': lang or self.language})}"
-        return self._ask("POST", path, body=body, headers=headers).json()
+        return self._ask("POST", path, body=body, headers=headers).shaped(_ShapeOfDiagnosis)
 
     def health(self) -> dict[str, Any]:
         return self._get("/healthz")
@@ -262,14 +323,14 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _get(self, path: str, **query: Any) -> dict[str, Any]:
+    def _get(self, path: str, shape: Any = dict, **query: Any) -> dict[str, Any]:
         if self.language and not query.get("lang"):
             query["lang"] = self.language
-        return self._ask("GET", path + self._query(query)).json()
+        return self._ask("GET", path + self._query(query)).shaped(shape)
 
     def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         headers = {"Content-Type": "application/json"}
-        return self._ask("POST", path, body=msgspec.json.encode(body), headers=headers).json()
+        return self._ask("POST", path, body=msgspec.json.encode(body), headers=headers).shaped(dict)
 
     def _text(self, path: str) -> str:
         return self._ask("GET", path, headers={"Accept": "text/plain"}).body.decode("utf-8", "replace")
@@ -328,9 +389,10 @@ class Client:
             connected: Any = connection.sock
             # Headers and body are two writes: without this the second waits for the first one's ack.
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        until = time.monotonic() + self.timeout
         connection.request(method, path, body=body, headers=dict(headers))
         response = connection.getresponse()
-        content = response.read(LARGEST_ANSWER + 1)
+        content = self._content(response, until)
         if len(content) > LARGEST_ANSWER:
             connection.close()
             raise Broken(f"the API at {self.url} answered more than {LARGEST_ANSWER >> 20} MiB")
@@ -340,6 +402,20 @@ class Client:
         else:
             self._idle.append(connection)
         return answer
+
+    @staticmethod
+    def _content(response: http.client.HTTPResponse, until: float) -> bytes:
+        """The body, in time and not without end: a byte a second is no answer."""
+        parts, size = [], 0
+        while size <= LARGEST_ANSWER and (part := response.read1(1 << 18)):
+            parts.append(part)
+            size += len(part)
+            if time.monotonic() > until:
+                raise TimeoutError
+        if response.length and size <= LARGEST_ANSWER:
+            raise http.client.IncompleteRead(b"".join(parts), response.length)
+        response.close()  # the answer, not the connection
+        return b"".join(parts)
 
     def _unreachable(self, error: Exception) -> ApiError:
         if isinstance(error, TimeoutError):
@@ -360,11 +436,13 @@ class Client:
             try:
                 decoded = msgspec.json.decode(answer.body)
                 problem = decoded if isinstance(decoded, dict) else {}
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 pass
         kind = _BY_STATUS.get(answer.status) or (Refused if 400 <= answer.status < 500 else Broken)
         said = problem.get("detail") or problem.get("title")
-        message = str(said) if said else f"the API at {self.url} answered {answer.status} without a reason"
+        message = (
+            plain(said, 1_000) if said else f"the API at {self.url} answered {answer.status} without a reason"
+        )
         error = kind(message, problem)
         if isinstance(error, Busy):
             error.retry_after = _seconds(answer.headers.get("retry-after"), Busy.retry_after)
@@ -381,6 +459,6 @@ def _part(text: str) -> str:
 
 def _seconds(text: str | None, default: float) -> float:
     try:
-        return max(0.0, float(text)) if text is not None else default
+        return min(max(0.0, float(text)), LONGEST_RETRY) if text is not None else default
     except ValueError:
         return default

@@ -7,12 +7,14 @@ order. When the bound is reached the oldest goes, and the loss is counted.
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from collections import deque
 from pathlib import Path
 
 LARGEST_BYTES = 64 << 20
 _SUFFIX = ".snapshot"
+_NAME = re.compile(rf"[0-9]{{1,17}}{re.escape(_SUFFIX)}")
 
 
 class Spool:
@@ -37,9 +39,9 @@ class Spool:
             return
         for name in names:
             path = self._folder / name
-            if not name.endswith(_SUFFIX) or not name[: -len(_SUFFIX)].isdigit():
+            if not _NAME.fullmatch(name):
                 if name.endswith(".part"):
-                    path.unlink(missing_ok=True)  # a write that a crash cut off
+                    self._remove(path)  # a write that a crash cut off
                 continue
             size = path.stat().st_size
             self._waiting.append((name, size))

@@ -67,6 +67,19 @@ def test_half_written_and_spoilt_files_are_passed_over(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["notes.txt"]
 
 
+def test_names_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
+    Spool(tmp_path).add(b"ours")
+    for name in ("\N{SUPERSCRIPT TWO}.snapshot", f"{'9' * 200}.snapshot", "notes.txt"):
+        (tmp_path / name).write_bytes(b"?")
+    (tmp_path / "kept.part").mkdir()
+
+    spool = Spool(tmp_path)
+    spool.add(b"next")
+
+    assert drained(spool) == [b"ours", b"next"]
+    assert 4 == len(os.listdir(tmp_path))
+
+
 def test_a_full_disk_loses_the_snapshot_and_says_what_to_do(tmp_path: Path) -> None:
     program = """
 import sys

@@ -289,7 +289,7 @@ def _add_login(web: Blueprint, answers: Answers) -> None:
 
 def _inside(goal: str | None) -> str:
     """A page of ours to go on to: never another site."""
-    if not goal or not goal.startswith("/") or goal.startswith(("//", "/\\")) or "\n" in goal or "\r" in goal:
+    if not goal or not goal.isprintable() or not goal.startswith("/") or goal.startswith(("//", "/\\")):
         return "/"
     return goal
 

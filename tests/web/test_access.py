@@ -119,7 +119,9 @@ def test_a_runbook_opens_on_a_phone_at_night(outside: Page) -> None:
     assert answer is not None and answer.status == 200
 
 
-@pytest.mark.parametrize("goal", ["https://evil.example/", "//evil.example", "/\\evil.example"])
+@pytest.mark.parametrize(
+    "goal", ["https://evil.example/", "//evil.example", "/\\evil.example", "/%09/evil.example"]
+)
 def test_the_login_never_leads_to_another_site(outside: Page, guarded: Guarded, goal: str) -> None:
     outside.goto(f"/login?next={goal}")
     log_in(outside, guarded.token)

@@ -26,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -284,6 +285,7 @@ def diagnose(options: argparse.Namespace) -> None:
 
 
 INTERVAL = 10.0
+WARM_ROUNDS = 2  # while the windows were filled, their nodes were silent: first that has to be over
 
 
 class Sent(NamedTuple):
@@ -303,7 +305,7 @@ class Sender:
 
     def __init__(self, port: int, nodes: list[int], rounds: int, starts_at: float, threads: int = 16) -> None:
         self.port, self.nodes, self.rounds, self.threads = port, nodes, rounds, threads
-        self.starts_at = starts_at
+        self.starts_at, self.counts_from = starts_at, starts_at + WARM_ROUNDS * INTERVAL
         self._sent: multiprocessing.Queue[Sent] = multiprocessing.get_context("fork").Queue()
         self._process = multiprocessing.get_context("fork").Process(target=self._run)
 
@@ -332,16 +334,19 @@ class Sender:
         def work(which: int) -> None:
             connections: dict[int, socket.socket] = {}
             for at, node, request in requests[which :: self.threads]:
-                if node not in connections:
+                if node not in connections:  # the first time, or it was closed
                     connections[node] = socket.create_connection(("127.0.0.1", self.port))
                 time.sleep(max(0.0, at - time.time()))
-                late.append(time.time() - at)
+                if at >= self.counts_from:
+                    late.append(time.time() - at)
                 started = time.perf_counter()
                 connections[node].sendall(request)
-                status = connections[node].recv(4096).split(b" ", 2)[1]
-                latencies.append(time.perf_counter() - started)
-                if status != b"200":
-                    refused.append(status)
+                answer = _answer(connections[node])
+                if at >= self.counts_from:
+                    latencies.append(time.perf_counter() - started)
+                if not answer.startswith(b"HTTP/1.1 200"):
+                    refused.append(answer[:16])
+                    connections.pop(node).close()
             for connection in connections.values():
                 connection.close()
 
@@ -350,6 +355,8 @@ class Sender:
             worker.start()
         for worker in workers:
             worker.join()
+        if refused:
+            print(f"  refused: {Counter(refused).most_common(3)}")
         self._sent.put(Sent(latencies, late, len(refused), time.process_time() - before))
 
 
@@ -359,6 +366,17 @@ def _request(body: bytes) -> bytes:
         f"Content-Encoding: zstd\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
+
+
+def _answer(connection: socket.socket) -> bytes:
+    """A whole answer, which may come in two parts."""
+    answer = connection.recv(4096)
+    while answer and (b"\r\n\r\n" not in answer or answer.endswith(b"\r\n\r\n")):
+        part = connection.recv(4096)
+        if not part:
+            break
+        answer += part
+    return answer
 
 
 def _read(port: int, nodes: int, until: float) -> list[float]:
@@ -392,7 +410,7 @@ def fill(api: Running, nodes: int, until: float) -> None:
 
 def fleet(options: argparse.Namespace) -> None:
     """Open loop: every node reports every ten seconds at its own phase, over a connection that stays."""
-    nodes, rounds = options.nodes, max(1, round(options.seconds / INTERVAL))
+    nodes, rounds = options.nodes, WARM_ROUNDS + max(1, round(options.seconds / INTERVAL))
     with servers("api") as (api,):
         if options.fill:
             fill(api, nodes, time.time() - 2 * INTERVAL)
@@ -404,8 +422,9 @@ def fleet(options: argparse.Namespace) -> None:
         ]
         for sender in senders:
             sender.start()
-        time.sleep(max(0.0, starts_at - time.time()))
         ends_at = starts_at + rounds * INTERVAL
+        starts_at += WARM_ROUNDS * INTERVAL
+        time.sleep(max(0.0, starts_at - time.time()))
         before = api.processor_seconds()
         with ThreadPoolExecutor(2) as pool:
             readers = [pool.submit(_read, api.port, nodes, ends_at) for _ in range(2)]

@@ -23,7 +23,7 @@ from api.store.snapshots import StoredNode, StoredSnapshot
 from api.together import FLEET, FLEET_ID, Together
 from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
-from gpudiag.explain import explain
+from gpudiag.explain import explain, verdict_of
 from gpudiag.ledger import ledger_of
 from gpudiag.model import Checkup, Finding, Snapshot
 from gpudiag.settings import Settings
@@ -489,7 +489,7 @@ class Judge:
                 stored = (state.stored or {}).get("verdicts", {})
                 return stored.get(language) or {"severity": "unknown", "rule": "not-enough-evidence",
                                                 "headline": "", "confidence": None, "gpu": None}  # fmt: skip
-            known = explain(state.checkup, language, self.rules).verdict
+            known = verdict_of(state.checkup, language, self.rules)
             state.headlines[language] = known
         return known
 

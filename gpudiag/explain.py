@@ -78,6 +78,11 @@ def explain(
     return speaker.diagnosis(checkup.judged_at if now is None else now)
 
 
+def verdict_of(checkup: Checkup, language: Language, rules: Ruleset) -> dict[str, Any]:
+    """The node's verdict alone, as `explain` says it: for lists, at a tenth of the price."""
+    return _Speaker(checkup, language, rules, "").verdict(verdict_of_node(checkup, rules), node=True)
+
+
 class _Speaker:
     """One checkup in one language."""
 

@@ -1,7 +1,7 @@
 """Several programs take turns on one GPU."""
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.window import W5, GpuWindow, ProcessWindow
+from gpudiag.window import W2, W5, GpuWindow, ProcessWindow
 
 
 @rule(severity="info", rank=INEFFICIENT, given=("working", "shared"))
@@ -9,13 +9,13 @@ def gpu_shared_contention(gpu: GpuWindow, *, min_sm_percent: float = 10.0) -> Fi
     """Several processes take turns on this GPU."""
     if len(gpu.processes) < 2 or gpu.reading.mig_mode:
         return None
-    active = [process for process in gpu.processes if _active(process, gpu.index, min_sm_percent)]
+    active = [process for process in gpu.processes if _active(process, min_sm_percent)]
     if len(active) < 2 or len({_group(process) for process in active}) < 2:
         return None
     if any("mps" in (process.reading.name or "").lower() for process in gpu.processes):
         return None  # sharing by MPS is declared
     first, second = active[0], active[1]
-    shares = [_sm(process, gpu.index) for process in (first, second)]
+    shares = [process.over("sm_percent", W5).mean for process in (first, second)]
     window = W5 if gpu.covers(W5) else None
     return Fires(
         (
@@ -31,15 +31,15 @@ def gpu_shared_contention(gpu: GpuWindow, *, min_sm_percent: float = 10.0) -> Fi
     )
 
 
-def _sm(process: ProcessWindow, index: int) -> float:
-    return sum(use.sm_percent or 0.0 for use in process.reading.gpus or () if use.gpu == index)
+def _active(process: ProcessWindow, min_percent: float) -> bool:
+    """It works of late and did over the last minutes; desktop programs do not count.
 
-
-def _active(process: ProcessWindow, index: int, min_percent: float) -> bool:
-    """It works now and did over the last minutes; desktop programs do not count."""
-    if process.workload.kind in ("desktop", "monitor") or _sm(process, index) < min_percent:
+    One reading is not asked: the driver names no process that did nothing since the reading before.
+    """
+    told = any(use.sm_percent is not None for use in process.reading.gpus or ())
+    if process.workload.kind in ("desktop", "monitor") or not told:
         return False
-    return process.over("sm_percent", W5).mean >= min_percent
+    return min(process.over("sm_percent", span).mean for span in (W2, W5)) >= min_percent
 
 
 def _group(process: ProcessWindow) -> str:

@@ -27,7 +27,7 @@ def answering(say: Callable[[socket.socket], None]) -> Iterator[str]:
                 while True:
                     asked, _ = listening.accept()
                     with asked, contextlib.suppress(OSError):
-                        asked.recv(65_536)
+                        _whole_request(asked)
                         say(asked)
 
         thread = threading.Thread(target=serve)
@@ -37,6 +37,23 @@ def answering(say: Callable[[socket.socket], None]) -> Iterator[str]:
         finally:
             listening.shutdown(socket.SHUT_RDWR)
             thread.join()
+
+
+def _whole_request(asked: socket.socket) -> None:
+    """Read headers and body: what is left unread would be answered with a reset."""
+    asked.settimeout(5)
+    got = b""
+    while b"\r\n\r\n" not in got:
+        part = asked.recv(65_536)
+        if not part:
+            return
+        got += part
+    head, _, body = got.partition(b"\r\n\r\n")
+    length = next(
+        (int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0
+    )
+    while len(body) < length:
+        body += asked.recv(65_536)
 
 
 ODD = {

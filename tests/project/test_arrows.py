@@ -21,7 +21,7 @@ ALLOWED: list[tuple[str, set[str]]] = [
     ("gpudiag.kv", {"gpudiag.errors"}),
     ("gpudiag.hub", {"gpudiag.errors"}),
     ("gpudiag.engines", {"gpudiag.errors", "gpudiag.model"}),
-    ("gpudiag.client", {"gpudiag", "gpudiag.errors", "gpudiag.model"}),
+    ("gpudiag.client", {"gpudiag", "gpudiag.errors", "gpudiag.model", "gpudiag.words"}),
     ("gpudiag.settings", VERBS),
     ("gpudiag.agent", {"gpudiag", "gpudiag.errors", "gpudiag.model", "gpudiag.workloads", "gpudiag.xid",
                        "gpudiag.kernel_lines", "gpudiag.engines", "gpudiag.client"}),

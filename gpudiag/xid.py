@@ -10,8 +10,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
-CATALOGUE_ADDRESS = "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"
-
 
 class Xid(NamedTuple):
     """One number: NVIDIA's action codes for at once and for later, and its description."""

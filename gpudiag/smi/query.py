@@ -83,7 +83,6 @@ SECTIONS = frozenset(
 )
 _NOTE = re.compile(r"\s{1,40}(?:←|<-{1,9}|#|//|→|=>)\s.{0,300}$")  # what people write behind a value
 _TITLE = re.compile(r"[A-Za-z][\w .()/,&+-]{0,60}")
-LAST_SECTIONS = ("processes",)
 
 
 def _key(text: str) -> str:

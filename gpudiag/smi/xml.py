@@ -27,7 +27,6 @@ DEEPEST = 32
 MOST_ELEMENTS = 250_000
 MOST_DOCUMENTS = 64
 _OURS = re.compile(r'<!DOCTYPEnvidia_smi_logSYSTEM"nvsmi_device_v\d{1,3}\.dtd">')  # without its blanks
-_DECLARATION = re.compile(r"<\?xml[^<>]{0,200}\?>")
 _LONE_AMPERSAND = re.compile(r"&(?!(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,31});)")
 _REASON_PREFIX = ("clocks_event_reason_", "clocks_throttle_reason_")
 _DULL = ("supported_clocks", "accounted_processes")  # long lists that nobody asks

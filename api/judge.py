@@ -54,6 +54,7 @@ class NodeState:
     """What is known of one node. `lock` guards all of it but `id` and `name`."""
 
     __slots__ = (
+        "arrived_at",
         "changed_at",
         "checkup",
         "current",
@@ -100,6 +101,7 @@ class NodeState:
         self.offset = 0.0
         self.last_id = 0
         self.judged_by_clock = 0.0
+        self.arrived_at = 0.0  # when its last report came in, however old that was
         self.packed_at = 0.0
 
 
@@ -277,7 +279,8 @@ class Judge:
 
     def arrive(self, state: NodeState, snapshot: Snapshot, received_at: float) -> None:
         """Fold a new snapshot in and judge its node; what has to be written joins `pending`."""
-        state.judged_by_clock = received_at  # an agent that catches up sends old reports, and is not silent
+        # An agent that catches up sends old reports, and is not silent.
+        state.judged_by_clock = state.arrived_at = received_at
         with state.lock:
             try:
                 if self._fold(state, snapshot, received_at):
@@ -552,7 +555,14 @@ class Judge:
             state = self.nodes.get(name)
             if state is not None and state.loaded:
                 with state.lock:
-                    self._examine(state, max(now, state.window.received_at), keep=True)
+                    self._examine(state, self._now_of(state, now), keep=True)
+
+    def _now_of(self, state: NodeState, now: float) -> float:
+        """The moment to judge a node at: of one that still sends its past, the moment it has come to."""
+        window = state.window
+        if now - state.arrived_at <= SILENT_INTERVALS * window.interval:
+            return window.received_at
+        return max(now, window.received_at)
 
     def load_some(self, seconds: float, timer: Callable[[], float]) -> bool:
         """Build windows of nodes not asked for yet, for so long; False when all are there."""

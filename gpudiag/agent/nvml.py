@@ -10,7 +10,6 @@ To add a metric: a field in `gpudiag.model` with its unit, and a row in `metrics
 from __future__ import annotations
 
 import ctypes
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +42,7 @@ from gpudiag.model import GpuReading, GpuUse, MigDevice, NvLink
 RETRY_SECONDS = 600.0
 NOT_AVAILABLE = 0xFFFFFFFF
 MOST_XIDS = 100  # taken at one look
+RECENT_SECONDS = 10.0  # older samples say nothing of what a process does now
 
 _REASONS = {
     pynvml.NVML_ERROR_NOT_SUPPORTED: "not_supported",
@@ -227,8 +227,8 @@ class Device:
         self.rare_at: float | None = None
         self.retry_at: float | None = None
         self.old_memory_call = False
-        self.samples_seen = 0
-        self.utilization_seen = int((time.time() - 10) * 1e6)  # by the driver's clock
+        self.samples_seen = 0  # the driver's stamp of the last one, microseconds; 0 is none
+        self.utilization_seen = 0
         self.rows: list[tuple[float, list[Any]]] = []
         self.gpm: list[Any] | None = None
         self.harvested = False  # the first of `rows` was given away and serves only for rates
@@ -376,10 +376,12 @@ class Library:
 
     # ---- every second
 
-    def sample(self, device: Device, now: float) -> list[Any] | None:
+    def sample(self, device: Device, time_of_day: float) -> list[Any] | None:
         """One row of fast values, in the order of SLOTS; None when the device as a whole does not answer."""
         if device.handle is None and not self._comes_back(device):
             return None
+        if device.samples_seen > time_of_day * 1e6:
+            device.samples_seen = 0  # the clock went back: what was seen lies ahead
         row: list[Any] = [None] * len(SLOTS)
         device.failed.clear()
         refused: list[Any] = []
@@ -645,7 +647,7 @@ class Library:
 
     # ---- processes
 
-    def processes(self, device: Device) -> dict[int, GpuUse]:
+    def processes(self, device: Device, time_of_day: float) -> dict[int, GpuUse]:
         """Who uses the GPU, by pid, over all process lists; gaps are kept in the device."""
         found: dict[int, GpuUse] = {}
         if device.error is not None or device.handle is None:
@@ -657,7 +659,7 @@ class Library:
             for mig, handle in handles:
                 for process in self._process_list(device, name, handle):
                     self._add_use(found, device, process, kind, mig)
-        self._add_process_utilization(device, found)
+        self._add_process_utilization(device, found, time_of_day)
         return found
 
     def _mig_handles(self, device: Device) -> list[tuple[int | None, Any]]:
@@ -699,9 +701,12 @@ class Library:
         elif {use.type, kind} == {"C", "G"}:
             use.type = "C+G"  # one process in both lists holds its memory once
 
-    def _add_process_utilization(self, device: Device, found: dict[int, GpuUse]) -> None:
+    def _add_process_utilization(self, device: Device, found: dict[int, GpuUse], time_of_day: float) -> None:
         if "process_utilization" in device.refused or not found:
             return
+        now = int(time_of_day * 1e6)
+        if not 0 < device.utilization_seen <= now:  # the first look, or the clock went back
+            device.utilization_seen = now - int(RECENT_SECONDS * 1e6)
         try:
             self._progress("nvmlDeviceGetProcessUtilization")
             samples = pynvml.nvmlDeviceGetProcessUtilization(device.handle, device.utilization_seen)

@@ -250,7 +250,7 @@ class _Worker:
                 if device.hangs:
                     continue
                 self.busy_with = device
-                row = self.library.sample(device, start)
+                row = self.library.sample(device, self._clock.time())
                 if self.abandoned:
                     raise _Abandoned
                 if row is not None:
@@ -341,7 +341,7 @@ class _Worker:
             found.gaps.append(Gap(subject=subject, metric="*", reason="timeout"))
             return
         reading = self.library.read(device, self._clock.monotonic())
-        for pid, use in self.library.processes(device).items():
+        for pid, use in self.library.processes(device, self._clock.time()).items():
             found.uses.setdefault(pid, []).append(use)
         if self.abandoned:
             raise _Abandoned

@@ -357,6 +357,19 @@ def two_trainings_share(host: Host) -> None:
 
 
 @scenario(
+    "gpu-shared-contention",
+    "info",
+    "The clock of the host goes back an hour while two jobs take turns on a GPU.",
+    finds=("gpu-shared-contention",),
+    also=("unknown-process",),
+)
+def two_trainings_share_and_the_clock_goes_back(host: Host) -> None:
+    two_trainings_share(host)
+    host.clock.jumps(-3600)
+    host.for_minutes(8)
+
+
+@scenario(
     "hbm-hot",
     "warning",
     "The memory is hotter than it should be, the core is not.",

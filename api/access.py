@@ -130,9 +130,10 @@ class Gate:
     def may_report(self, node: str) -> None:
         """Whether the request at hand may report as `node`; raises Forbidden."""
         token: Token | None = g.token
-        if token is not None and token.role == "agent" and token.node != node:
+        if token is not None and token.role == "agent" and not token.covers(node):
             raise Forbidden(
-                f"this token reports as {token.node}, not as {node}; make one for it: gpudiag token create"
+                f"this token reports as {token.node}, not as {node}; "
+                f"make one for it: gpudiag token create agent {node}"
             )
 
     def may_read(self, req: Request) -> bool:

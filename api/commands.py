@@ -199,8 +199,13 @@ def _token_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
     create = actions.add_parser("create", help="make a token; it is shown this once")
     create.add_argument("role", choices=("agent", "reader", "admin"))
-    create.add_argument("node", nargs="?", help="the only node an agent's token may report")
+    create.add_argument(
+        "node", nargs="?", help="the only node an agent's token may report as; or a pattern: 'gpu-*'"
+    )
     create.add_argument("--node", dest="node_option", metavar="NAME", help=argparse.SUPPRESS)
+    create.add_argument(
+        "--from", dest="from_file", metavar="FILE", help="take the token that a file holds; once is enough"
+    )
     create.add_argument("--note", default="", help="whose it is")
     actions.add_parser("list", help="every token, without the tokens")
     revoke = actions.add_parser("revoke", help="a token opens nothing from now on")
@@ -213,44 +218,99 @@ def _token_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _token(options: argparse.Namespace) -> int:
+    return _ACTIONS[options.action](options)
+
+
+@contextlib.contextmanager
+def _store_of(options: argparse.Namespace, *, may_make: bool = False) -> Iterator[Any]:
+    """The server's store. A file that is not there is made only where that is asked for."""
     from api.app import default_store
     from api.store import Store
+    from api.store.engine import file_of
     from gpudiag.settings import from_options
 
     settings = from_options(SimpleNamespace(config=options.config, store=options.store), "serve")  # type: ignore[arg-type]
-    store = Store(settings.serve.store or default_store())
+    url = settings.serve.store or default_store()
+    file = file_of(url)
+    new = file is not None and not file.exists()
+    if new and not may_make:
+        raise WrongOption(
+            f"token: there is no store {file}, so no token; name the server's own with --store, "
+            "or make the first one: gpudiag token create reader"
+        )
+    store = Store(url)
     try:
-        return _ACTIONS[options.action](store, options)
+        yield store
     finally:
         store.close()
+    if new:
+        print(f"the store {file} is new: a server finds the token there and nowhere else", file=sys.stderr)
 
 
-def _create(store: Any, options: argparse.Namespace) -> int:
-    from api.intake import NODE_NAME
+def _create(options: argparse.Namespace) -> int:
+    from api.store.tokens import is_pattern
+    from gpudiag.cli.terminal import token_in
 
-    node = options.node or options.node_option
-    if options.role == "agent" and not node:
-        raise WrongOption("token: an agent's token is bound to one node: gpudiag token create agent NODE")
-    if options.role != "agent" and node:
-        raise WrongOption(f"token: a {options.role}'s token is not bound to a node; leave {node!r} out")
-    if node and not NODE_NAME.fullmatch(node):
-        raise WrongOption(f"token: {node!r} is no name of a node; letters, digits and . _ : @ + - make one")
-    token, entry = store.tokens.create(options.role, node, options.note, time.time())
-    if options.json:
-        print(json.dumps({"token": token, **entry._asdict()}))
-    else:
-        print(token)
-        print(
-            f"id {entry.id}, role {entry.role}{f', node {node}' if node else ''}; shown this once",
-            file=sys.stderr,
-        )
+    node, given, now = _node_of(options), token_in(options.from_file), time.time()
+    with _store_of(options, may_make=True) as store:
+        token = None
+        if given is not None:
+            entry = store.tokens.adopt(given, options.role, node, options.note, now)
+        else:
+            token, entry = store.tokens.create(options.role, node, options.note, now)
+        if options.json:
+            print(json.dumps({"token": token, **entry._asdict()}))
+        elif token is not None:
+            print(token)
+        bound = f", node {node}" if node else ""
+        shown = "the file holds it" if token is None else "shown this once"
+        print(f"id {entry.id}, role {entry.role}{bound}; {shown}", file=sys.stderr)
+        if node and is_pattern(node):
+            print(_reach(store, entry), file=sys.stderr)
     return 0
 
 
-def _list(store: Any, options: argparse.Namespace) -> int:
+def _node_of(options: argparse.Namespace) -> str | None:
+    """The node, or the pattern of names, that a token is bound to; raises WrongOption."""
+    from api.intake import NODE_NAME
+    from api.store.tokens import is_pattern, narrow_enough
+
+    node: str | None = options.node or options.node_option
+    if options.role != "agent":
+        if node:
+            raise WrongOption(f"token: a {options.role}'s token is not bound to a node; leave {node!r} out")
+        return None
+    if not node:
+        raise WrongOption(
+            "token: an agent's token is bound to one node, or to a pattern of names: "
+            "gpudiag token create agent NODE; 'gpu-*' for many, '*' for every one"
+        )
+    if is_pattern(node):
+        if not narrow_enough(node):
+            raise WrongOption(
+                f"token: the pattern {node!r} has no letter or digit of a name in it, so it could be any "
+                "node's; write a part of the names, such as 'gpu-*', or '*' where every node is meant"
+            )
+    elif not NODE_NAME.fullmatch(node):
+        raise WrongOption(f"token: {node!r} is no name of a node; letters, digits and . _ : @ + - make one")
+    return node
+
+
+def _reach(store: Any, entry: Any) -> str:
+    """How far a token for a pattern reaches: whoever has it can report in the name of any of these."""
+    from api.store.tokens import EVERY_NODE
+
+    known = [row.name for row in store.snapshots.nodes()]
+    which = "every node" if entry.node == EVERY_NODE else f"every node whose name matches {entry.node}"
+    now = f"{sum(map(entry.covers, known))} of the {len(known)} known here" if known else "none is known yet"
+    return f"whoever has this token can report as {which} ({now})"
+
+
+def _list(options: argparse.Namespace) -> int:
     from api.answers import iso
 
-    entries = store.tokens.all()
+    with _store_of(options) as store:
+        entries = store.tokens.all()
     if options.json:
         print(json.dumps([entry._asdict() for entry in entries]))
         return 0
@@ -259,12 +319,14 @@ def _list(store: Any, options: argparse.Namespace) -> int:
     for entry in entries:
         state = f"revoked {iso(entry.revoked_at)}" if entry.revoked_at else "valid"
         whose = f"{entry.role:<7} {entry.node or '-':<20}"
-        print(f"{entry.id}  {whose} {iso(entry.created_at)}  {state}  {entry.note}")
+        print(f"{entry.id}  {whose} {iso(entry.created_at)}  {state}  {entry.note}".rstrip())
     return 0
 
 
-def _revoke(store: Any, options: argparse.Namespace) -> int:
-    if not store.tokens.revoke(options.id, time.time()):
+def _revoke(options: argparse.Namespace) -> int:
+    with _store_of(options) as store:
+        revoked = store.tokens.revoke(options.id, time.time())
+    if not revoked:
         raise WrongOption(f"token: there is no valid token {options.id!r}; see: gpudiag token list")
     print(json.dumps({"revoked": options.id}) if options.json else f"token {options.id} is revoked")
     return 0

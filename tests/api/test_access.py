@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -117,6 +119,105 @@ def test_an_agent_reports_only_its_own_node(api: Api, node: ReportingNode) -> No
     assert api.client.nodes()["items"] == []
 
 
+def test_a_token_for_a_pattern_reports_for_the_names_it_fits(api: Api) -> None:
+    of_the_pool = token(api, "agent", "gpu-*")
+    told = {}
+    for name in ("gpu-1", "gpu-2.example.com", "cpu-1", "GPU-1", "a.gpu-1"):
+        body = ReportingNode(name, api).unsent(seconds=10)[0]
+        told[name] = ask_as(api, of_the_pool, "POST", "/v1/snapshots", body)
+
+    assert told == {"gpu-1": 200, "gpu-2.example.com": 200, "cpu-1": 403, "GPU-1": 403, "a.gpu-1": 403}
+    assert {"gpu-1", "gpu-2.example.com"} == {item["node"] for item in api.client.nodes()["items"]}
+
+
+def test_a_token_for_a_pattern_takes_no_batch_with_another_node_in_it(api: Api) -> None:
+    bodies = [ReportingNode(name, api).unsent(seconds=10)[0] for name in ("gpu-1", "cpu-1")]
+
+    batch = b"[" + b",".join(bodies) + b"]"
+
+    assert ask_as(api, token(api, "agent", "gpu-*"), "POST", "/v1/snapshots", batch) == 403
+    assert api.client.nodes()["items"] == []
+
+
+@pytest.mark.parametrize("pattern", ["gpu-*", "*.gpu.example.com", "gpu-[0-9]", "n?", "*"])
+def test_a_pattern_tells_how_far_it_reaches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], pattern: str
+) -> None:
+    store = f"sqlite:///{tmp_path}/store.sqlite3"
+
+    assert main(["token", "--store", store, "create", "agent", pattern]) == 0
+    told = capsys.readouterr().err
+
+    assert "whoever has this token can report as every node" in told
+    assert (f"matches {pattern}" in told) is (pattern != "*")
+
+
+@pytest.mark.parametrize("pattern", ["**", "?*", "*?*", "[a-z]*", "[!x]*", "*-*", "gpu *", "gpu-\x1b*"])
+def test_a_pattern_that_is_wider_than_it_looks_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], pattern: str
+) -> None:
+    store = tmp_path / "store.sqlite3"
+
+    assert main(["token", "--store", f"sqlite:///{store}", "create", "agent", pattern]) == 2
+    assert "'*' where every node is meant" in capsys.readouterr().err
+    assert not store.exists()
+
+
+def test_a_token_from_a_file_opens_what_it_was_made_for(api: Api, tmp_path: Path) -> None:
+    file, given = tmp_path / "token", secrets.token_hex(32)
+    file.write_text(f"{given}\n")
+    create = ["token", "--store", api.store, "create", "agent", "gpu-*", "--from", str(file)]
+
+    assert [main(create), main(create)] == [0, 0]  # as each start of a pod does
+    api.parts.gate._read_at = -1e9
+    body = ReportingNode("gpu-1", api).unsent(seconds=10)[0]
+
+    assert ask_as(api, given, "POST", "/v1/snapshots", body) == 200
+    assert ask_as(api, given, "GET", "/v1/nodes") == 403
+    assert len(api.parts.store.tokens.all()) == 1
+
+
+@pytest.mark.parametrize("weak", ["", "hunter2", "x" * 64, "0123456789" * 3, "ключ" * 16])
+def test_what_could_be_guessed_becomes_no_token(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], weak: str
+) -> None:
+    file, store = tmp_path / "token", f"sqlite:///{tmp_path}/store.sqlite3"
+    file.write_text(weak)
+
+    assert main(["token", "--store", store, "create", "admin", "--from", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert "openssl rand" in said or "is empty" in said
+    assert not weak or weak not in said
+
+
+def test_one_token_is_not_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, store = tmp_path / "token", f"sqlite:///{tmp_path}/store.sqlite3"
+    file.write_text(secrets.token_hex(32))
+    token = ["token", "--store", store]
+    assert main([*token, "create", "reader", "--from", str(file)]) == 0
+    assert main([*token, "create", "admin", "--from", str(file)]) == 2
+    assert "each purpose takes its own" in capsys.readouterr().err
+
+    assert main([*token, "list"]) == 0
+    [entry] = capsys.readouterr().out.splitlines()
+    assert main([*token, "revoke", entry.split()[0]]) == 0
+    assert main([*token, "create", "reader", "--from", str(file)]) == 2
+    assert "which was revoked" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("action", [["list"], ["revoke", "0123abcd"]])
+def test_looking_for_tokens_in_the_wrong_place_makes_no_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], action: list[str]
+) -> None:
+    store = tmp_path / "wrong" / "store.sqlite3"
+
+    assert main(["token", "--store", f"sqlite:///{store}", *action]) == 2
+    said = capsys.readouterr().err
+
+    assert str(store) in said and "--store" in said
+    assert not store.parent.exists()
+
+
 @pytest.mark.parametrize("header", ["Bearer nonsense", "Basic abc", "Bearer", "Bearer \u00e9", "bearer  "])
 def test_a_wrong_token_is_refused_even_locally(api: Api, header: str) -> None:
     with pytest.raises(Unauthorized):
@@ -176,7 +277,7 @@ def test_pages_ask_for_a_login(api: Api) -> None:
     assert api.client._exchange("POST", "/v1/mutes", b"{}", forged).status == 401
 
 
-def test_tokens_on_the_command_line(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+def test_tokens_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = f"sqlite:///{tmp_path}/store.sqlite3"
 
     assert main(["token", "--store", store, "create", "agent", "node-3", "--note", "rack 4"]) == 0

@@ -10,3 +10,7 @@ class GpudiagError(Exception):
 
     status = 400
     exit_code = 2
+
+    def said(self, language: str) -> str:
+        """The sentence in a language; in English where it has no words in that one."""
+        return str(self)

@@ -18,7 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from gpudiag.errors import GpudiagError
+from gpudiag.kv.errors import KvError
+from gpudiag.kv.note import Note
 
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 8.0
@@ -27,11 +28,11 @@ MOST_REMEMBERED = 1_000
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _READERS = threading.BoundedSemaphore(4)
-_FAILED: dict[str, tuple[float, str]] = {}
+_FAILED: dict[str, tuple[float, Note]] = {}
 
 
-class HubError(GpudiagError):
-    """The hub does not give the model's config; the message says why and what would do."""
+class HubError(KvError):
+    """The hub does not give the model's config; the sentence says why and what would do."""
 
     status = 404
 
@@ -48,9 +49,7 @@ def read_model(name: str) -> HubModel:
     """The model `name` (owner/model) as the hub has it. Raises HubError in one sentence."""
     path = _download(name, "config.json")
     if path is None:
-        raise HubError(
-            f"model: {name} has no config.json on the hub; give the path of one, or a catalogue name"
-        )
+        raise HubError("refused-hub-config", name=name)
     index = _download(name, "model.safetensors.index.json", optional=True)
     total = _json(index).get("metadata", {}).get("total_size") if index else None
     return HubModel(_json(path), int(total) if isinstance(total, (int, float)) else None)
@@ -62,27 +61,22 @@ def read_in_time(name: str, seconds: float = ANSWER_SECONDS) -> HubModel:
     The library may retry for minutes; then it goes on in a thread of its own, of which there are few.
     """
     if not is_hub_id(name):
-        raise HubError(f"model: {name!r:.80} is no Hugging Face id; it has the form owner/model")
+        raise HubError("refused-hub-id", name=name)
     failed = _FAILED.get(name)
     if failed is not None and time.monotonic() < failed[0]:
-        raise HubError(failed[1])
+        raise HubError(failed[1].key, **failed[1].values)
     if not _READERS.acquire(blocking=False):
-        raise HubError(
-            f"model: {name} cannot be read now, the hub is slow; ask again, or give its config.json"
-        )
+        raise HubError("refused-hub-busy", name=name)
     told: queue.SimpleQueue[HubModel | HubError] = queue.SimpleQueue()
     threading.Thread(target=_read_aside, args=(name, told), name="gpudiag-hub", daemon=True).start()
     try:
         found = told.get(timeout=seconds)
     except queue.Empty:
-        found = HubError(
-            f"model: {name} is not in the catalogue, and the hub did not answer in {seconds:g} s; "
-            "ask again, or give its config.json"
-        )
+        found = HubError("refused-hub-late", name=name, seconds=seconds)
     if isinstance(found, HubError):
         if len(_FAILED) >= MOST_REMEMBERED:
             _FAILED.clear()
-        _FAILED[name] = (time.monotonic() + REMEMBERED_SECONDS, str(found))
+        _FAILED[name] = (time.monotonic() + REMEMBERED_SECONDS, found.note)
         raise found
     return found
 
@@ -93,7 +87,7 @@ def _read_aside(name: str, told: queue.SimpleQueue[HubModel | HubError]) -> None
     except HubError as error:
         told.put(error)
     except Exception as error:  # whatever the library or a broken cache raises, somebody waits for a word
-        told.put(HubError(f"model: {name} cannot be read from the hub ({type(error).__name__})"))
+        told.put(HubError("refused-hub-failed", name=name, why=type(error).__name__))
     finally:
         _READERS.release()
 
@@ -117,34 +111,33 @@ def _download(name: str, file: str, optional: bool = False) -> str | None:
     try:
         return hf_hub_download(name, file, local_files_only=True)
     except HFValidationError:
-        raise HubError(f"model: {name!r:.80} is no Hugging Face id; it has the form owner/model") from None
+        raise HubError("refused-hub-id", name=name) from None
     except (LocalEntryNotFoundError, EntryNotFoundError):
         pass
     if constants.HF_HUB_OFFLINE or not _reachable(constants.ENDPOINT):
         if optional:
             return None
-        raise HubError(_unreachable(name, constants.HF_HUB_OFFLINE))
+        offline = constants.HF_HUB_OFFLINE
+        raise HubError("refused-hub-offline" if offline else "refused-hub-away", name=name)
     logging.getLogger("huggingface_hub").setLevel(
         logging.ERROR
     )  # its warnings would stand beside our sentence
     try:
         return hf_hub_download(name, file)
     except GatedRepoError:
-        raise HubError(f"model: {name} is gated on the hub; accept its terms and set HF_TOKEN") from None
+        raise HubError("refused-hub-gated", name=name) from None
     except RepositoryNotFoundError:
-        raise HubError(
-            f"model: {name} is not on the hub, or is private; check the name or set HF_TOKEN"
-        ) from None
+        raise HubError("refused-hub-unknown", name=name) from None
     except LocalEntryNotFoundError:
         if optional:
             return None
-        raise HubError(_unreachable(name, False)) from None
+        raise HubError("refused-hub-away", name=name) from None
     except EntryNotFoundError:
         return None
     except (HfHubHTTPError, OSError, ValueError):
         if optional:
             return None
-        raise HubError(_unreachable(name, False)) from None
+        raise HubError("refused-hub-away", name=name) from None
 
 
 def _reachable(endpoint: str) -> bool:
@@ -161,12 +154,6 @@ def _reachable(endpoint: str) -> bool:
             return True
     except OSError:
         return False
-
-
-def _unreachable(name: str, offline: bool) -> str:
-    why = "HF_HUB_OFFLINE is set" if offline else "the Hugging Face hub cannot be reached"
-    where = "neither in the catalogue nor in the local hub cache"
-    return f"model: {name} is {where}, and {why}; give its config.json"
 
 
 def _json(path: str) -> Any:

@@ -63,7 +63,7 @@ def _answer(options: dict[str, Any], config: dict[str, Any] | None) -> Answer:
 
 
 def render_text(answer: Answer, lang: Language) -> str:
-    from gpudiag.kv.words import render
+    from gpudiag.kv.text import render
 
     return render(answer, lang)
 

@@ -70,7 +70,7 @@ def add_calculator(web: Blueprint) -> None:
         try:
             scene = scene_of(Play.from_mapping(_played()), lang)
         except GpudiagError as error:
-            problem, scene = str(error), scene_of(Play(), lang)
+            problem, scene = error.said(lang), scene_of(Play(), lang)
         page = render_template(
             "web/simulator.html",
             problem=problem,
@@ -87,7 +87,7 @@ def add_calculator(web: Blueprint) -> None:
         try:
             return jsonify(drawn(scene_of(Play.from_mapping(_played()), lang), lang)), 200
         except GpudiagError as error:
-            return jsonify({"problem": str(error)}), 422
+            return jsonify({"problem": error.said(lang)}), 422
 
 
 def _kv_page(asked: dict[str, str], config: str = "") -> tuple[str, int]:
@@ -143,14 +143,14 @@ def _answered(given: dict[str, Any], config: str) -> tuple[dict[str, Any] | None
         question = question_of(given, _json(config) if config else None)
         return calculate(question).as_json(language.chosen()), None
     except GpudiagError as error:
-        return None, str(error)
+        return None, error.said(language.chosen())
 
 
 def _json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise KvError(f"config.json: this is not JSON ({error}); copy the whole file") from None
+        raise KvError("refused-copy", why=error) from None
 
 
 def plan_of(answer: dict[str, Any]) -> MemoryLedger:

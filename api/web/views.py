@@ -107,7 +107,8 @@ def _everywhere(simulated: bool, chat: bool) -> dict[str, Any]:
 def _failed(error: GpudiagError) -> tuple[str, int]:
     status = error.status if 400 <= error.status < 600 else 500
     nearest = getattr(error, "nearest", None)
-    return render_template("web/error.html", message=str(error), nearest=nearest or []), status
+    said = error.said(language.chosen())
+    return render_template("web/error.html", message=said, nearest=nearest or []), status
 
 
 def _refused(error: HTTPException) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from gpudiag.kv.note import Note
     from gpudiag.kv.question import Question
 
 SUMMARY = "how much memory a model's KV cache takes, and what fits on a GPU"
@@ -59,7 +60,7 @@ def run(options: Namespace) -> int:
 
         print(json.dumps(answer.as_json(language), indent=2, ensure_ascii=False))
     else:
-        from gpudiag.kv.words import render
+        from gpudiag.kv.text import render
 
         print(render(answer, language, width=_width()), end="")
     return 0
@@ -84,9 +85,7 @@ def _sizes(words: list[str]) -> dict[str, str]:
     for word in words:
         name = "requests" if word[:1].lower() in ("x", "×") else "tokens"
         if name in found:
-            raise KvError(
-                f"{name}: given twice, {found[name]} and {word}; write it as: gpudiag kv MODEL 8192 x32"
-            )
+            raise KvError("refused-twice", name=name, one=found[name], other=word)
         found[name] = word.lstrip("x×X") if name == "requests" else word
     return found
 
@@ -94,7 +93,9 @@ def _sizes(words: list[str]) -> dict[str, str]:
 def _config(model: str) -> tuple[Any, int | None]:
     """(config.json, bytes of the checkpoint) for a path, URL or hub id; (None, None) for the catalogue."""
     if model == "-":
-        return _parsed(sys.stdin.read(), "standard input"), None
+        from gpudiag.kv.note import note
+
+        return _parsed(sys.stdin.read(), note("standard-input")), None
     if model.startswith(("http://", "https://")):
         return _parsed(_fetched(model), model), None
     if os.path.isdir(model):
@@ -138,8 +139,9 @@ def _read(path: str) -> str:
         with open(path, encoding="utf-8") as handle:
             return handle.read(64 << 20)
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not a text file"
-        raise KvError(f"config: cannot read {path} ({why}); give the path of a config.json") from None
+        if isinstance(error, UnicodeDecodeError):
+            raise KvError("refused-json", place=path) from None
+        raise KvError("refused-file", path=path, why=error.strerror or error) from None
 
 
 def _fetched(url: str) -> str:
@@ -154,13 +156,11 @@ def _fetched(url: str) -> str:
         reply = requests.get(address, timeout=10)
         reply.raise_for_status()
     except requests.RequestException as error:
-        raise KvError(
-            f"config: cannot fetch {url} ({type(error).__name__}); download it and give its path"
-        ) from None
+        raise KvError("refused-address", url=url, why=type(error).__name__) from None
     return reply.text
 
 
-def _parsed(text: str, place: str) -> Any:
+def _parsed(text: str, place: str | Note) -> Any:
     import json
 
     from gpudiag.kv.errors import KvError
@@ -168,7 +168,7 @@ def _parsed(text: str, place: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise KvError(f"config: {place} is not JSON; give a model's config.json") from None
+        raise KvError("refused-json", place=place) from None
 
 
 def _language() -> str:

@@ -1,6 +1,6 @@
 """The KV cache and memory calculator, a leaf: standard library only, nothing of ours but the error class.
 
-`calculate(Question.from_mapping({...}))` answers; `.as_json()` has the interface's keys, `words.render` the
+`calculate(Question.from_mapping({...}))` answers; `.as_json()` has the interface's keys, `text.render` the
 text. `config` and `traits` read a config.json, `shape` holds the geometry, `cache` and `weights` count bytes,
 `engines` know what is allocated. To add an architecture see `traits`; models and GPUs are data files.
 """

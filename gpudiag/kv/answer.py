@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gpudiag.kv.engines.base import Budget, Engine
+from gpudiag.kv.formula import formula
 from gpudiag.kv.model import Model
 from gpudiag.kv.note import Note
 from gpudiag.kv.quantization import Format
 from gpudiag.kv.question import Question
+from gpudiag.kv.words import sentences, words
 
 
 class Alternatives(NamedTuple):
@@ -54,15 +56,10 @@ class Answer:
 
     def formula(self, language: str = "en") -> str:
         """The calculation as one line with its numbers in it."""
-        from gpudiag.kv.formula import formula
-        from gpudiag.kv.words import words
-
         return formula(self.engine, self.tokens, self.question.requests, words(language))
 
     def as_json(self, language: str = "en") -> dict[str, Any]:
         """The answer under the interface's keys; what is not known is None."""
-        from gpudiag.kv.words import sentences
-
         return {
             "model": self.model.name,
             "engine": self.question.engine or (self.engine.name if self.engine.name != "none" else None),

@@ -104,7 +104,7 @@ def find_model(name: str) -> Named:
     found = known.get(bare)
     if found is None:
         near = _near(name, [spelling for one in _each(known) for spelling in one.aliases[:1]])
-        raise UnknownModel(f"model: {name!r:.80} is not in the catalogue{near}; or give its config.json")
+        raise UnknownModel("refused-model-near" if near else "refused-model", name=name, near=near)
     return Named(found, quantized)
 
 
@@ -116,10 +116,8 @@ def find_gpu(name: str) -> Gpu:
         found = known.get(folded(spelling))
         if found is not None:
             return found
-    raise KvError(
-        f"gpu: {name!r:.60} is not in the catalogue{_near(name, [one.name for one in _each(known)])}; "
-        "or give its memory in GiB as nvidia-smi shows it, such as 79.65"
-    )
+    near = _near(name, [one.name for one in _each(known)])
+    raise KvError("refused-gpu-near" if near else "refused-gpu", name=name, near=near)
 
 
 def all_gpus() -> list[Gpu]:
@@ -157,7 +155,7 @@ def _near(name: str, known: list[str]) -> str:
 
     keys = {folded(one): one for one in known}
     near = difflib.get_close_matches(folded(name), keys, n=3, cutoff=0.5)
-    return f"; near names: {', '.join(keys[key] for key in near)}" if near else ""
+    return ", ".join(keys[key] for key in near)
 
 
 def _rows(file: str) -> list[dict[str, Any]]:

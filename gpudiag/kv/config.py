@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudiag.kv.errors import KvError
+from gpudiag.kv.note import Note, note
 
 Json = Any
 
@@ -93,7 +94,7 @@ class Config:
                 continue
             return positive(value, name)
         if default is None:
-            raise KvError(f"config: {names[0]} is missing; is this the config.json of a language model?")
+            raise KvError("refused-config-missing", name=names[0])
         return default
 
     def flag(self, *names: str) -> bool:
@@ -117,9 +118,9 @@ class Config:
 def positive(value: Json, name: str, most: int = 10**9) -> int:
     """`value` as a whole number from 1 to `most`. Raises KvError that says what stood there."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
-        raise KvError(f"config: {name} must be a whole number, not {value!r:.60}")
+        raise KvError("refused-config-whole", name=name, value=value)
     if not 1 <= value <= most:
-        raise KvError(f"config: {name} is {value}, which no model has; expected 1 to {most:,}")
+        raise KvError("refused-config-range", name=name, value=value, most=most)
     return int(value)
 
 
@@ -135,20 +136,16 @@ def _text_part(root: Mapping[str, Json]) -> Mapping[str, Json]:
 def open_config(root: Json) -> Config:
     """A Config, or a KvError that says what this JSON is instead of a model's config."""
     if not isinstance(root, Mapping):
-        raise KvError(f"config: expected a JSON object, got {_kind(root)}; post the model's config.json")
+        raise KvError("refused-config-object", kind=_kind(root))
     if "peft_type" in root or "base_model_name_or_path" in root:
-        base = root.get("base_model_name_or_path") or "the base model"
-        raise KvError(
-            f"config: this is an adapter (LoRA/PEFT), it has no KV cache of its own; ask about {base}"
-        )
+        base = root.get("base_model_name_or_path") or note("base-model")
+        raise KvError("refused-config-adapter", base=base)
     if "_class_name" in root or "_diffusers_version" in root:
-        raise KvError(
-            "config: this is a diffusion pipeline, which keeps no KV cache; ask about a language model"
-        )
+        raise KvError("refused-config-diffusion")
     if not root:
-        raise KvError("config: the object is empty; post the model's config.json")
+        raise KvError("refused-config-empty")
     if "quantization" in root and "producer" in root and "num_hidden_layers" not in root:
-        raise KvError("config: this is hf_quant_config.json; post the config.json next to it")
+        raise KvError("refused-config-quant")
     _check(root)
     return Config(root)
 
@@ -161,7 +158,7 @@ def _check(part: Mapping[str, Json], depth: int = 0) -> None:
         if name in NUMBERS:
             _check_number(value, name)
         elif name == "model_type" and not (isinstance(value, str) and len(value) <= 100):
-            raise KvError(f"config: model_type must be a name, not {_kind(value)}")
+            raise KvError("refused-config-type", kind=_kind(value))
         elif depth < MOST_DEPTH:
             for inner in value if isinstance(value, list) else (value,):
                 if isinstance(inner, Mapping):
@@ -171,18 +168,17 @@ def _check(part: Mapping[str, Json], depth: int = 0) -> None:
 def _check_number(value: Json, name: str) -> None:
     entries = value if isinstance(value, list) and name in LISTS else (value,)
     if len(entries) > MOST_ENTRIES:
-        raise KvError(f"config: {name} has {len(entries):,} entries, more than any model has layers")
+        raise KvError("refused-config-many", name=name, count=len(entries))
     for one in entries:
         usable = one is None or (isinstance(one, (int, float)) and not isinstance(one, bool))
         if not usable or (one is not None and not 0 <= one <= MOST):
-            raise KvError(f"config: {name} must be a number from 0 to {MOST:,}, not {_shown(one)}")
+            raise KvError("refused-config-number", name=name, most=MOST, shown=_shown(one))
 
 
-def _shown(value: Json) -> str:
+def _shown(value: Json) -> str | Note:
     return repr(value)[:40] if isinstance(value, (int, float, str)) else _kind(value)
 
 
-def _kind(value: Json) -> str:
-    names = {list: "a list", dict: "an object", str: "a string", int: "a number", float: "a number"}
-    names[bool] = "true or false"
-    return names.get(type(value), "null")
+def _kind(value: Json) -> Note:
+    names = {list: "list", dict: "object", str: "string", int: "number", float: "number", bool: "boolean"}
+    return note(f"json-{names.get(type(value), 'null')}")

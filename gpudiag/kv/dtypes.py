@@ -108,8 +108,7 @@ def check_cache_dtype(text: str) -> str:
     names = [CACHE_ALIASES.get(part, part) for part in parts]
     known = all(name in CACHE_FORMATS or (name == "auto" and len(names) == 1) for name in names)
     if not known or len(names) > 2:
-        choices = ", ".join(CACHE_CHOICES)
-        raise KvError(f"kv_dtype: unknown {text!r:.40}; known: {choices}, or two of them as keys/values")
+        raise KvError("refused-kv-dtype", value=text, known=", ".join(CACHE_CHOICES))
     return "/".join(names)
 
 
@@ -193,5 +192,5 @@ def check_weights_dtype(text: str) -> str:
     name = WEIGHT_ALIASES.get(text.strip().lower(), text.strip().lower())
     if name != "auto" and name not in WEIGHT_BITS and name not in GGUF_RECIPES:
         known = ", ".join(["auto", *WEIGHT_BITS, *GGUF_RECIPES])
-        raise KvError(f"weights_dtype: unknown {text!r:.40}; known: {known}")
+        raise KvError("refused-weights-dtype", value=text, known=known)
     return name

@@ -40,9 +40,7 @@ def _given_model(question: Question) -> Model:
         count = WeightCount(config, shape)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         why = str(error).replace("\n", " ")
-        raise KvError(
-            f"config: a value has an unexpected form ({why:.120}); is this the config.json as published?"
-        ) from None
+        raise KvError("refused-config-value", why=why) from None
     return Model(str(called), config, shape, count, "config.json as given")
 
 
@@ -87,16 +85,11 @@ def check_sharding(shape: ModelShape, tp: int) -> None:
         queries, keys = getattr(part, "query_heads", None), getattr(part, "kv_heads", None)
         if queries and queries % tp:
             fitting = ", ".join(str(one) for one in range(1, queries + 1) if queries % one == 0 and one <= 64)
-            raise KvError(
-                f"tp: {queries} attention heads do not divide over {tp} GPUs; this model takes tp {fitting}"
-            )
+            raise KvError("refused-tp-heads", heads=queries, tp=tp, fitting=fitting)
         if keys and keys % tp and tp % keys:
-            raise KvError(
-                f"tp: {keys} KV heads neither divide over {tp} GPUs nor repeat evenly on them; "
-                f"choose a tp that divides {keys} or is a multiple of it"
-            )
+            raise KvError("refused-tp-kv-heads", heads=keys, tp=tp)
 
 
 def check_stages(shape: ModelShape, pp: int) -> None:
     if pp > len(shape.layers):
-        raise KvError(f"pp: {pp} stages are more than the model's {len(shape.layers)} layers")
+        raise KvError("refused-pp", pp=pp, layers=len(shape.layers))

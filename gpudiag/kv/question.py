@@ -12,6 +12,7 @@ from gpudiag.kv.engines import ENGINES
 from gpudiag.kv.errors import KvError
 
 GIB = 2**30
+LONGEST_TEXT = 200
 
 ENGINE_ALIASES = {
     "trt-llm": "tensorrt-llm",
@@ -101,9 +102,7 @@ class Question:
         if config is not None:
             values["config"] = config
         if "config" not in values and "model" not in values:
-            raise KvError(
-                "model: missing; name a model (llama-3-8b, a Hugging Face id) or give its config.json"
-            )
+            raise KvError("refused-no-model")
         return cls(**_divided(values), checkpoint_bytes=checkpoint_bytes)
 
 
@@ -112,7 +111,7 @@ def canonical_name(name: str) -> str:
     name = name.strip().lower().replace("-", "_")
     name = NAME_ALIASES.get(name, name)
     if name not in CHECKS:
-        raise KvError(f"{name!r:.40} is no option of the calculator; it has: {', '.join(CHECKS)}")
+        raise KvError("refused-option", name=name, known=", ".join(CHECKS))
     return name
 
 
@@ -126,9 +125,7 @@ def _divided(values: dict[str, Any]) -> dict[str, Any]:
     group = values.get("tp", 1) * values.get("pp", 1)
     replicas = values.get("dp") or max(1, gpus // group)
     if group * replicas != gpus:
-        raise KvError(
-            f"gpus: {gpus} GPUs do not divide into tp × pp × dp = {group} × {replicas}; change one of them"
-        )
+        raise KvError("refused-division", gpus=gpus, group=group, replicas=replicas)
     return {**values, "dp": replicas}
 
 
@@ -138,9 +135,9 @@ def whole(most: int, least: int = 1) -> Callable[[Any, str], int]:
     def check(value: Any, name: str) -> int:
         number = _number(value, name)
         if number != int(number):
-            raise KvError(f"{name}: {value!r:.40} is not a whole number")
+            raise KvError("refused-whole", name=name, value=value)
         if not least <= number <= most:
-            raise KvError(f"{name}: {int(number):,} is out of range; it goes from {least:,} to {most:,}")
+            raise KvError("refused-range", name=name, value=int(number), least=least, most=most)
         return int(number)
 
     return check
@@ -150,7 +147,7 @@ def _number(value: Any, name: str) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         number = float(value) if isinstance(value, float) else value
         if isinstance(number, float) and not math.isfinite(number):
-            raise KvError(f"{name}: {value} is not a number to calculate with")
+            raise KvError("refused-infinite", name=name, value=value)
         return number
     if isinstance(value, str):
         text = value.strip().lower().removeprefix("x").replace(",", "").replace("_", "")
@@ -158,17 +155,17 @@ def _number(value: Any, name: str) -> float:
         try:
             number = float(text[:-1] if scale > 1 else text)
         except ValueError:
-            raise KvError(f"{name}: expected a number, got {value!r:.40}") from None
+            raise KvError("refused-number", name=name, value=value) from None
         if not math.isfinite(number):
-            raise KvError(f"{name}: {value!r:.40} is not a number to calculate with")
+            raise KvError("refused-infinite", name=name, value=value)
         return int(number * scale) if number * scale == int(number * scale) else number * scale
-    raise KvError(f"{name}: expected a number, got {str(value)!r:.40}")
+    raise KvError("refused-number", name=name, value=str(value))
 
 
 def _share(value: Any, name: str) -> float:
     number = _number(value, name)
     if not 0 < number <= 1:
-        raise KvError(f"{name}: {number:g} is out of range; it is a share of the GPU, above 0 and up to 1")
+        raise KvError("refused-share", name=name, value=number)
     return float(number)
 
 
@@ -183,7 +180,7 @@ def _gpu(value: Any, name: str) -> str | float:
             return text
     number = _number(text, name)
     if not 0.5 <= number <= 4096:
-        raise KvError(f"gpu: {number:g} GiB is out of range; give the memory of one GPU, 0.5 to 4096 GiB")
+        raise KvError("refused-gib", value=number)
     return float(number)
 
 
@@ -191,16 +188,16 @@ def _engine(value: Any, name: str) -> str:
     text = str(value).strip().lower()
     text = ENGINE_ALIASES.get(text, text)
     if text not in ENGINES:
-        raise KvError(f"engine: unknown {value!r:.40}; known: {', '.join(ENGINES)}")
+        raise KvError("refused-engine", value=value, known=", ".join(ENGINES))
     return text
 
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
-        raise KvError(f"{name}: expected text, got {str(value)!r:.40}")
+        raise KvError("refused-text", name=name, value=str(value))
     text = str(value).strip()
-    if len(text) > 200:
-        raise KvError(f"{name}: {len(text)} characters are too many")
+    if len(text) > LONGEST_TEXT:
+        raise KvError("refused-long", name=name, length=len(text), most=LONGEST_TEXT)
     return text
 
 

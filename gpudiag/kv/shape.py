@@ -106,9 +106,7 @@ def read_shape(config: Any) -> ModelShape:
     """
     reader = config if isinstance(config, Config) else open_config(config)
     if reader.family in ENCODERS:
-        raise KvError(
-            f"config: {reader.family} is an encoder, which keeps no KV cache; name a model that generates"
-        )
+        raise KvError("refused-config-encoder", family=reader.family)
     kinds = patterns.layer_kinds(reader)
     layers = _read_layers(reader, kinds)
     return ModelShape(
@@ -139,7 +137,7 @@ def _read_layers(config: Config, kinds: list[str]) -> Layers:
             parts = alike[kind] = seen.setdefault(parts, parts)
         layers.append(parts)
     if not any(layers):
-        raise KvError("config: no layer keeps anything for a sequence; this is not a generating model")
+        raise KvError("refused-config-stateless")
     return tuple(layers)
 
 

@@ -61,7 +61,7 @@ class Play:
         )
         engine = question.engine or DEFAULT.engine
         if engine not in WORKERS:
-            raise KvError(f"engine: {engine} reserves no pool at start; choose {', '.join(WORKERS)}")
+            raise KvError("refused-no-pool", engine=engine, known=", ".join(WORKERS))
         return cls(
             model=question.model or DEFAULT.model,
             gpu=str(question.gpu),
@@ -121,7 +121,7 @@ def scene_of(play: Play, language: Language = "en") -> Scene:
     budget = answer["budget"]
     total = budget["total_bytes"]
     if total is None:
-        raise KvError("gpu: missing; name a GPU of the catalogue or give its memory in GiB")
+        raise KvError("refused-no-gpu")
     parts, running, waiting, fits, over = _nothing() if not play.loaded else _loaded(play, answer)
     held = sum(part.bytes for part in parts)
     ledger = MemoryLedger(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import gpudiag.kv.words
-from gpudiag.kv.words import render, words
-from gpudiag.kv.words.layout import columns
+from gpudiag.kv.text import columns, render
+from gpudiag.kv.words import words
 from tests.kv.ask import ask
 
 HERE = Path(gpudiag.kv.words.__file__).parent

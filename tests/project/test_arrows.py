@@ -19,7 +19,7 @@ ALLOWED: list[tuple[str, set[str]]] = [
     ("gpudiag.errors", set()),
     ("gpudiag.model", {"gpudiag.errors"}),
     ("gpudiag.kv", {"gpudiag.errors"}),
-    ("gpudiag.hub", {"gpudiag.errors"}),
+    ("gpudiag.hub", {"gpudiag.errors", "gpudiag.kv"}),
     ("gpudiag.engines", {"gpudiag.errors", "gpudiag.model"}),
     ("gpudiag.client", {"gpudiag", "gpudiag.errors", "gpudiag.model", "gpudiag.words"}),
     ("gpudiag.settings", VERBS),

@@ -49,7 +49,7 @@ def query_heads(config: Config, layer: int = 0) -> int:
             return positive(_entry(value, layer, name), name)
         if value is not None:
             return positive(value, name)
-    raise KvError(f"config: {QUERY[0]} is missing; is this the config.json of a language model?")
+    raise KvError("refused-config-missing", name=QUERY[0])
 
 
 def kv_heads(config: Config, layer: int) -> int:
@@ -79,9 +79,7 @@ def head_dim(config: Config, layer: int = 0) -> int:
             return positive(value, name)
     hidden, heads = hidden_size(config), query_heads(config, layer)
     if hidden % heads:
-        raise KvError(
-            f"config: hidden size {hidden} does not divide by {heads} attention heads, and no head_dim"
-        )
+        raise KvError("refused-config-hidden", hidden=hidden, heads=heads)
     return hidden // heads
 
 
@@ -113,9 +111,7 @@ def _old_falcon_key(config: Config, name: str) -> bool:
 def _checked(config: Config, heads: int, name: str, layer: int) -> int:
     queries = query_heads(config, layer)
     if heads > queries or queries % heads:
-        raise KvError(
-            f"config: {queries} attention heads do not divide into {name} = {heads} groups; one is wrong"
-        )
+        raise KvError("refused-config-heads", queries=queries, name=name, heads=heads)
     return heads
 
 
@@ -126,5 +122,5 @@ def _heads_entry(values: list[Any], layer: int, name: str) -> int:
 
 def _entry(values: list[Any], layer: int, name: str) -> Any:
     if layer >= len(values):
-        raise KvError(f"config: {name} has {len(values)} entries, but there is a layer {layer}")
+        raise KvError("refused-config-entry", name=name, count=len(values), layer=layer)
     return values[layer]

@@ -18,7 +18,7 @@ def parts_of(kind: str, config: Config, layer: int) -> Parts:
     reader = KINDS.get(kind)
     if reader is None:
         known = ", ".join(sorted(name for name in KINDS if " " not in name))
-        raise UnknownLayer(f"config: layer {layer} is of the unknown type {kind!r:.60}; known: {known}")
+        raise UnknownLayer("refused-layer-kind", layer=layer, kind=kind, known=known)
     return reader(config, layer)
 
 
@@ -40,7 +40,7 @@ def sliding(config: Config, layer: int) -> Parts:
     if latent.is_latent(config):
         return latent.latent(config, layer)
     if size is None:
-        raise KvError(f"config: layer {layer} has a sliding window, but sliding_window is missing")
+        raise KvError("refused-layer-window", layer=layer)
     text = config.text
     return tuple(
         replace(
@@ -90,7 +90,7 @@ def mamba(config: Config, layer: int) -> Parts:
 def linear(config: Config, layer: int) -> Parts:
     reader = recurrent.gated_delta if config.has("linear_num_value_heads") else recurrent.lightning
     if reader is recurrent.lightning and not config.family.startswith("minimax"):
-        raise KvError(f"config: layer {layer} is linear attention, but linear_num_value_heads is missing")
+        raise KvError("refused-layer-linear", layer=layer)
     return reader(config, layer)
 
 

@@ -39,7 +39,7 @@ def count(config: Config) -> int:
         value = config.text.get(name)
         if isinstance(value, (list, str)) and value:
             return len(value)
-    raise KvError("config: num_hidden_layers is missing; is this the config.json of a language model?")
+    raise KvError("refused-config-missing", name="num_hidden_layers")
 
 
 def block_configs(config: Config) -> Kinds | None:
@@ -79,7 +79,10 @@ def override_pattern(config: Config) -> Kinds | None:
         return None
     unknown = sorted(set(letters) - set(NEMOTRON_LETTERS))
     if unknown:
-        raise UnknownLayer(f"config: hybrid_override_pattern has the unknown layer letter {unknown[0]!r}")
+        known = ", ".join(NEMOTRON_LETTERS)
+        raise UnknownLayer(
+            "refused-layer-letter", name="hybrid_override_pattern", letter=unknown[0], known=known
+        )
     return [NEMOTRON_LETTERS[letter] for letter in letters]
 
 
@@ -251,7 +254,7 @@ READERS: tuple[Callable[[Config], Any], ...] = (
 def _letter(letter: str) -> str:
     kinds = {"L": "sliding_attention", "G": "attention"}
     if letter not in kinds:
-        raise UnknownLayer(f"config: sliding_window_pattern has the unknown letter {letter!r}; known: L, G")
+        raise UnknownLayer("refused-layer-letter", name="sliding_window_pattern", letter=letter, known="L, G")
     return kinds[letter]
 
 
@@ -264,5 +267,5 @@ def _names(names: Any, config: Config, key: str) -> Kinds | None:
 def _at_least(values: list[Any], config: Config, key: str) -> int:
     layers = count(config)
     if len(values) < layers:
-        raise KvError(f"config: {key} has {len(values)} entries for {layers} layers")
+        raise KvError("refused-config-few", name=key, count=len(values), layers=layers)
     return layers

@@ -1,15 +1,12 @@
-"""The layout of an answer: headline, table, memory bar, verdict, what else would do, assumptions."""
+"""An answer as text for a terminal: headline, table, memory bar, verdict, what else would do, assumptions."""
 
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
 
+from gpudiag.kv.answer import Answer
 from gpudiag.kv.formula import size
-from gpudiag.kv.words import sentences
-
-if TYPE_CHECKING:
-    from gpudiag.kv.answer import Answer
+from gpudiag.kv.words import sentences, words
 
 Words = dict[str, str]
 Row = tuple[str, str, str]
@@ -20,17 +17,18 @@ NO_BREAK = "\u00a0"
 MARKS = (("weights", "#"), ("activation", "a"), ("runtime", "r"), ("kv", "="), ("reserved", "-"))
 
 
-def layout(answer: Answer, words: Words, language: str, width: int) -> str:
-    width = max(40, width)
+def render(answer: Answer, language: str = "en", width: int = 80) -> str:
+    """The answer as text of at most `width` columns. The memory bar shows what overflows."""
+    table, width = words(language), max(40, width)
     blocks = [
-        _wrapped(_headline(answer, words), width),
+        _wrapped(_headline(answer, table), width),
         _wrapped(answer.formula(language), width),
-        _table(_need(answer, words), words, width),
-        _memory(answer, words, width),
-        _verdict(answer, words),
-        _table(_otherwise(answer, words), words, width),
-        _list(words["assumptions"], sentences(answer.notes, language), width),
-        _list(words["sources"], list(answer.sources), width, unbroken=True),
+        _table(_need(answer, table), table, width),
+        _memory(answer, table, width),
+        _verdict(answer, table),
+        _table(_otherwise(answer, table), table, width),
+        _list(table["assumptions"], sentences(answer.notes, language), width),
+        _list(table["sources"], list(answer.sources), width, unbroken=True),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 

@@ -13,7 +13,7 @@ from typing import Any
 from bot.answer import Action, Answer, Bar, By, Choice, Confirm, Evidence, Figure, Step, Table
 from bot.bar import bar_lines
 from bot.text import plain, plain_line
-from bot.words import SENTENCES, say
+from bot.words import contract_word, say
 
 Json = dict[str, Any]
 
@@ -201,7 +201,7 @@ def evidence_lines(evidence: tuple[Evidence, ...], lang: str, room: Room) -> lis
 def kind(name: str, lang: str) -> str:
     if not name:
         return ""
-    return f" _({say(lang, name) if name in SENTENCES else escape(plain(name))[:30]})_"
+    return f" _({contract_word(lang, name) or escape(plain(name))[:30]})_"
 
 
 def step_lines(steps: tuple[Step, ...], room: Room) -> list[str]:

@@ -14,7 +14,7 @@ from bot.answer import Answer, By, Evidence, Step, Table
 from bot.bar import bar_lines
 from bot.blocks import GLYPHS
 from bot.text import columns, plain, plain_line
-from bot.words import SENTENCES, say
+from bot.words import contract_word, say
 
 SIGNS = re.compile(r"([\\*_~#\[\]<>|!&])")
 
@@ -102,7 +102,7 @@ def block(answer: Answer, title: str, lines: list[str], width: int) -> list[str]
 
 
 def kind(name: str, lang: str) -> str:
-    return f" ({say(lang, name) if name in SENTENCES else bare(name)})" if name else ""
+    return f" ({contract_word(lang, name) or bare(name)})" if name else ""
 
 
 def evidence(item: Evidence, lang: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from bot.answer import Action, Answer, Bar, Confirm, Evidence, Slice, Step, code
 from bot.answers.asking import Asking
@@ -13,7 +12,7 @@ from bot.paste import from_text
 from bot.questions import Json
 from bot.request import Request, Target
 from bot.when import exact
-from bot.words import SENTENCES
+from bot.words import contract_word
 from gpudiag.words import words
 
 MOST_EVIDENCE, MOST_STEPS, MOST_ALSO, MOST_CHANGES = 8, 3, 6, 3
@@ -147,17 +146,14 @@ def facts_of(
     facts.append(asking.say("rule", rule=code(verdict["rule"])) if verdict.get("rule") else "")
     confidence = verdict.get("confidence") or (main or {}).get("confidence")
     if confidence and not stale:
-        facts.append(asking.say("confidence", confidence=word(asking, confidence)))
+        facts.append(
+            asking.say("confidence", confidence=contract_word(asking.lang, confidence) or confidence)
+        )
     if main and main.get("state") == "acknowledged":
         facts.append(asking.say("acked"))
     if found.get("source") == "simulated":
         facts.append(asking.say("simulated.data"))
     return tuple(fact for fact in facts if fact)
-
-
-def word(asking: Asking, value: Any) -> str:
-    """A word of the contract in the person's language; a word we do not know stays as it is."""
-    return asking.say(str(value)) if str(value) in SENTENCES else str(value)
 
 
 def hardware(gpus: list[Json]) -> str:

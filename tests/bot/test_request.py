@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bot.request import VERBS, Problem, Target, duration, read
 from bot.text import clean
 from bot.when import exact
-from bot.words import SENTENCES, say
+from bot.words import LANGUAGES, say
 
 
 @pytest.mark.parametrize(
@@ -192,12 +192,12 @@ def test_durations():
 def test_every_sentence_stands_in_both_languages_with_the_same_places():
     import string
 
-    for key, (english, korean) in SENTENCES.items():
-        places = [
-            {name for _, name, _, _ in string.Formatter().parse(text) if name} for text in (english, korean)
-        ]
-        assert english and korean, key
-        assert places[0] == places[1], key
+    def places(sentences: dict[str, str]) -> dict[str, set[str]]:
+        read = string.Formatter().parse
+        return {key: {name for _, name, _, _ in read(text) if name} for key, text in sentences.items()}
+
+    assert places(LANGUAGES["en"]) == places(LANGUAGES["ko"])
+    assert all(text for sentences in LANGUAGES.values() for text in sentences.values())
 
 
 def test_korean_puts_no_particle_on_a_placeholder():
@@ -205,4 +205,4 @@ def test_korean_puts_no_particle_on_a_placeholder():
 
     particle = re.compile(r"\}(?:은|는|이|가|을|를|과|와|으로|로)(?:\s|$)")
 
-    assert [key for key, (_, korean) in SENTENCES.items() if particle.search(korean)] == []
+    assert [key for key, korean in LANGUAGES["ko"].items() if particle.search(korean)] == []

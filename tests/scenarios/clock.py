@@ -99,7 +99,3 @@ class SteppedClock:
             elif now - since < (DRIVER_PATIENCE if thread.name.startswith("nvml-") else PATIENCE):
                 return True
         return False
-
-
-def now_in_whole_seconds() -> float:
-    return float(int(time.time()))

@@ -126,6 +126,7 @@ class Answer:
     preformatted: str = ""
     key: str = ""  # names the state of a message that is edited later
     public: bool = False  # told to everybody in the channel, as changes are
+    exit_code: int = 0  # of a program that says this: 2 not understood or refused, 3 not answered
 
     def paragraphs_together(self) -> tuple[str | By, ...]:
         """Neighbouring sentences joined line by line, so that long lists stay few blocks."""

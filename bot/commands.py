@@ -92,7 +92,7 @@ def ask_run(options: argparse.Namespace) -> int:
     finally:
         api.close()
     sys.stdout.write(laid_out(answer, "json" if options.json else options.format))
-    return 0
+    return answer.exit_code
 
 
 def ask_html(text: str, api_url: str, lang: str) -> str:

@@ -50,10 +50,11 @@ def answer(request: Request, asking: Asking) -> Answer:
     asking = replace(asking, lang=request.lang or asking.lang)
     try:
         if request.problem:
-            return guidance.problem(request, asking)
+            return replace(guidance.problem(request, asking), exit_code=2)
         return ANSWERS[request.verb](request, asking)
     except Exception as error:
-        return trouble(error, request, asking)
+        wrong = isinstance(error, ApiRefused) and error.status in WRONG_QUESTIONS
+        return replace(trouble(error, request, asking), exit_code=2 if wrong else 3)
 
 
 def trouble(error: Exception, request: Request, asking: Asking) -> Answer:
@@ -71,5 +72,8 @@ def trouble(error: Exception, request: Request, asking: Asking) -> Answer:
         return Answer(headline=say(asking.lang, "e.nonsense"), lang=asking.lang, state="unknown")
     return Answer(headline=say(asking.lang, "e.ours", reference=reference), lang=asking.lang, state="unknown")
 
+
+WRONG_QUESTIONS = frozenset((400, 404, 409, 413, 415, 422))
+"""Statuses with which the API says that it was asked for what is not there, or cannot be."""
 
 SENTENCE_OF = {ApiAway: "e.away", ApiSlow: "e.slow", ApiNonsense: "e.nonsense"}

@@ -11,6 +11,7 @@ import pytest
 
 from gpudiag.cli import main
 from gpudiag.simulator import fleet
+from tests.api.conftest import Api, ReportingNode
 
 
 @pytest.fixture(autouse=True)
@@ -90,3 +91,33 @@ def test_the_overview_loads_no_server() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert not {"flask", "sqlalchemy", "slack_bolt"} & set(loaded.split())
+
+
+NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ask", "status"],
+        ["ask", "why node-3"],
+        ["ask", "--json", "idle"],
+        ["why", "node-3"],
+        ["check", "node-3"],
+    ],
+)
+def test_a_question_that_nobody_answers_is_no_success(words: list[str]) -> None:
+    assert main([*words, "--api", NOBODY]) == 3
+
+
+def test_a_chat_command_that_was_not_understood_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "mute node-3", "--api", NOBODY]) == 2
+    assert main(["ask", "help", "--api", NOBODY]) == 0
+    assert "why" in capsys.readouterr().out
+
+
+def test_a_chat_command_ends_as_its_question_did(api: Api) -> None:
+    ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=6)
+
+    assert 0 == main(["ask", "why node-3", "--api", api.url])
+    assert 2 == main(["ask", "why nod-3", "--api", api.url])

@@ -15,12 +15,12 @@ from api.app import default_store
 from gpudiag.cli import main
 from gpudiag.cli.completion import whole_parser
 from gpudiag.client import Client, Forbidden, Unauthorized
-from tests.api.conftest import Api, ReportingNode, make_api  # noqa: F401 (a fixture)
+from tests.api.conftest import Api, ReportingNode
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 FILES = ("server.yaml", "agent.yaml")
 
-# Of each object the fields that our manifests may use, as Kubernetes' API reference (v1.34) names and types
+# Of each object the fields that our manifests may use, as Kubernetes' API reference names and types
 # them: a text, a number, a yes or no, a list of one kind, or another object.
 RESOURCES = {"requests": {str: str}, "limits": {str: str}}
 SELECTOR = {"matchLabels": {str: str}}
@@ -251,7 +251,7 @@ class Cluster:
 
 def test_the_tokens_of_the_secrets_open_what_they_are_for(
     cluster: Cluster,
-    make_api: Callable[..., Api],  # noqa: F811
+    make_api: Callable[..., Api],
 ) -> None:
     assert cluster.starts_the_pod() == [0, 0]
     assert cluster.starts_the_pod() == [0, 0]  # and again, as after every update
@@ -274,7 +274,7 @@ def test_the_tokens_of_the_secrets_open_what_they_are_for(
 
 def test_the_probes_are_answered_without_a_token(
     cluster: Cluster,
-    make_api: Callable[..., Api],  # noqa: F811
+    make_api: Callable[..., Api],
 ) -> None:
     cluster.starts_the_pod()
     api = make_api(default_store())

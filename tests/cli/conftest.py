@@ -1,0 +1,3 @@
+"""The API as tests/api starts it."""
+
+from tests.api.conftest import api, make_api  # noqa: F401 (fixtures)

@@ -66,6 +66,14 @@ def asked(engine: EngineWindow, span: float = W5, max_kv_used_ratio: float = 0.0
     return counted and engine.covers(span) and engine.rise("generation_tokens_total", span) > 0
 
 
+def gpus_of(node: Window, engine: EngineWindow) -> list[int]:
+    """The GPUs of an engine: those that it names, and those of its processes."""
+    reading = engine.reading
+    pids = {reading.pid, *(reading.worker_pids or ())}
+    held = {gpu for process in node.processes.values() if process.reading.pid in pids for gpu in process.gpus}
+    return sorted(held.union(reading.gpus or ()))
+
+
 def only_gpu(engine: EngineWindow) -> int | None:
     """The GPU to blame when the engine has just one; an engine on several is the node's."""
     gpus = engine.reading.gpus or []

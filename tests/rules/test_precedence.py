@@ -121,6 +121,22 @@ def test_an_orphan_beats_the_pool_it_looks_like() -> None:
     assert "kv-pool-reserved-idle" not in found(diagnosis)
 
 
+def test_the_metrics_of_a_dead_server_are_not_missed_beside_its_orphans() -> None:
+    """Also where the server was on several GPUs, so that its metrics are the node's and no GPU's."""
+    s = Situation(gpus=2)
+    s.all_gpus(memory_used_bytes=75 * GIB, memory_free_bytes=4 * GIB)
+    for gpu in (0, 1):
+        s.runs({gpu: 74 * GIB}, pid=4121 + gpu, name="VLLM::Worker", parent_pid=1, parent_name="systemd")
+    s.serves("vllm", pid=4100, worker_pids=[4121, 4122], health_ok=False, metrics_ok=False, port_open=False,
+             parent_alive=False)  # fmt: skip
+    dead = found(diagnosis_of(s.passes(minutes=20)))
+    other = vllm_idle(minutes=0)
+    other.serves("vllm", name="vllm:8001", pid=5100, gpus=[2, 3], metrics_ok=False)
+
+    assert "orphaned-engine" in dead and "engine-metrics-unreachable" not in dead
+    assert "engine-metrics-unreachable" in found(diagnosis_of(other.passes(minutes=6)))
+
+
 def test_a_pool_whose_server_cannot_be_asked_only_looks_like_one() -> None:
     s = Situation()
     s.all_gpus(memory_used_bytes=75 * GIB, memory_free_bytes=4 * GIB)

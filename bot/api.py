@@ -73,7 +73,8 @@ def answered(ask: Callable[..., Any], *what: Any, **options: Any) -> Json:
     except client.ApiError as error:
         near = error.problem.get("nearest")
         names = tuple(str(name) for name in near) if isinstance(near, list) else ()
-        raise ApiRefused(error.status, str(error), names) from error
+        told = error.problem.get("status")  # the client has one class for several statuses
+        raise ApiRefused(told if isinstance(told, int) else error.status, str(error), names) from error
     if not isinstance(found, dict):
         raise ApiNonsense(f"API: answered {type(found).__name__}, not an object")
     return found

@@ -87,6 +87,11 @@ class ExampleApi:
     """Answers of the contract's shape, written down by hand."""
 
     def diagnosis(self, node: str, gpu: int | None = None, at: str | None = None, lang: str = "en") -> Json:
+        asked = None
+        if node == "pid:4121":
+            node, gpu = "node-3", 0
+            text = "You asked for pid 4121: it runs on node-3:0."
+            asked = {"who": "pid 4121", "where": "node-3:0", "text": text}
         if node not in ("node-3", "node-8"):
             raise ApiRefused(404, f"there is no node {node}", ("node-3", "node-8", "node-1"))
         age = 6.0 if node == "node-3" else 372.0
@@ -104,7 +109,8 @@ class ExampleApi:
             },
             "verdict": verdict,
             "findings": [],
-            "gpus": [example_gpu(index, verdict) for index in range(4)],
+            "gpus": [example_gpu(index, verdict) for index in range(4) if gpu in (None, index)],
+            "asked": asked,
             "unjudged": [{"rule": "nvlink-errors", "missing": ["nvlink_state"], "enable": "DCGM"}],
             "notes": [],
         }

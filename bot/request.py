@@ -51,11 +51,18 @@ CALCULATOR_OPTIONS = {
 
 @dataclass(frozen=True)
 class Target:
-    """What a question is about: a node, one of its GPUs, or the owner of a process (pod, job, pid)."""
+    """What a question is about: a node, one of its GPUs, or the owner of a process (pod, job, pid).
+
+    Where an owner runs is the API's to say; it takes `place` instead of a node's name.
+    """
 
     name: str
     gpu: int | None = None
     kind: str = "node"
+
+    @property
+    def place(self) -> str:
+        return self.name if self.kind == "node" else f"{self.kind}:{self.name}"
 
     def __str__(self) -> str:
         if self.kind != "node":

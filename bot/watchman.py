@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from bot.answers.alert import of_card
 from bot.answers.asking import Asking
@@ -127,8 +128,9 @@ class Watchman:
         return (str(deeds[-1].get("who") or ""), str(deeds[-1].get("why") or "")) if deeds else ("", "")
 
     def is_muted(self, node: str, rule: str) -> bool:
+        """A mute may name nodes by a pattern, as `node-*`."""
         return any(
-            item.get("node") in (node, "*", None) and item.get("rule") in (rule, "*", "", None)
+            fnmatchcase(node, str(item.get("node") or "*")) and item.get("rule") in (rule, "*", "", None)
             for item in self.muted
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.answer import Answer, By, code
 from bot.answers.asking import Asking
+from bot.answers.diagnosis import asked_for, where
 from bot.numbers import moment
 from bot.questions import Json
 from bot.request import Request
@@ -39,16 +40,16 @@ def watch(request: Request, asking: Asking) -> Answer:
         return Answer(
             headline=asking.say("watch.off", what=named), lang=asking.lang, facts=by(asking), public=True
         )
-    if request.target:
-        asking.api.diagnosis(
-            request.target.name, gpu=request.target.gpu, lang=asking.lang
-        )  # 404 when unknown
+    runs: tuple[str, ...] = ()
+    if target := request.target:
+        found = asking.api.diagnosis(target.place, gpu=target.gpu, lang=asking.lang)  # 404 when unknown
+        what, runs = str(where(found, target)), asked_for(found)
     asking.state.watch(
         asking.place.team, asking.place.channel, what, asking.place.user, asking.now, asking.lang
     )
     return Answer(
         headline=asking.say("watch.on", what=in_words(what, asking)),
-        paragraphs=already_open(what, asking),
+        paragraphs=(*runs, *already_open(what, asking)),
         notes=(asking.say("watch.invite"),),
         lang=asking.lang,
         facts=by(asking),

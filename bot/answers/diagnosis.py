@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from bot.answer import Action, Answer, Bar, Confirm, Evidence, Slice, Step, code
 from bot.answers.asking import Asking
-from bot.answers.scan import Found, find_owner
 from bot.numbers import moment, span
 from bot.paste import from_text
 from bot.questions import Json
@@ -30,38 +29,16 @@ def why(request: Request, asking: Asking) -> Answer:
             )
             return Answer(headline=words, lang=asking.lang)
         at = when.strftime("%Y-%m-%dT%H:%M:%SZ")
-    if target.kind != "node":
-        return why_owner(request, target, at, asking)
-    found = asking.api.diagnosis(target.name, gpu=target.gpu, at=at, lang=asking.lang)
-    return lay_out(found, target, asking, at=at)
+    found = asking.api.diagnosis(target.place, gpu=target.gpu, at=at, lang=asking.lang)
+    return lay_out(found, where(found, target), asking, at=at)
 
 
-def why_owner(request: Request, target: Target, at: str | None, asking: Asking) -> Answer:
-    """The node and GPUs where a pod, job or pid runs, then the diagnosis of the worst of them."""
-    scan = find_owner(target, asking)
-    if not scan.places:
-        notes = (scan.sentence(asking),) if scan.missed else ()
-        step = Step(asking.say("owner.step", command=asking.command("top")))
-        headline = asking.say("owner.none", target=code(target), count=scan.nodes)
-        return Answer(headline=headline, lang=asking.lang, state="unknown", steps=(step,), notes=notes)
-    first = scan.places[0]
-    gpu = first.gpu if len({(place.node, place.gpu) for place in scan.places}) == 1 else None
-    found = asking.api.diagnosis(first.node, gpu=gpu, at=at, lang=asking.lang)
-    answer = lay_out(found, Target(first.node, gpu), asking, at=at)
-    where = asking.say("owner.where", target=code(target), where=places_in_words(scan.places))
-    return prepend(answer, where)
-
-
-def places_in_words(places: tuple[Found, ...]) -> str:
-    return ", ".join(
-        dict.fromkeys(
-            f"{place.node}:{place.gpu}" if place.gpu is not None else place.node for place in places
-        )
-    )
-
-
-def prepend(answer: Answer, paragraph: str) -> Answer:
-    return replace(answer, paragraphs=(paragraph, *answer.paragraphs))
+def where(found: Json, target: Target) -> Target:
+    """The node and GPU that the API answers about, where a pod, a job or a pid was asked for."""
+    asked, gpus = found.get("asked"), found.get("gpus") or []
+    if not asked:
+        return replace(target, name=str(found["node"]))
+    return Target(str(found["node"]), gpus[0].get("index") if len(gpus) == 1 else target.gpu)
 
 
 def paste(request: Request, asking: Asking) -> Answer:
@@ -85,13 +62,8 @@ def chart(request: Request, asking: Asking) -> Answer:
 
 def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, live: bool = True) -> Answer:
     """A diagnosis of the contract as an Answer; too old data never gives a confident verdict."""
-    node = str(found["node"] or target.name) if live else target.name
     gpus: list[Json] = list(found.get("gpus") or [])
-    if target.gpu is not None:
-        gpus = [gpu for gpu in gpus if gpu.get("index") == target.gpu] or gpus
-    subject = f"{node}:{target.gpu}" if target.gpu is not None else node
-    verdict = gpus[0].get("verdict") if target.gpu is not None and gpus else None
-    verdict = verdict or found["verdict"]
+    verdict = found["verdict"]
     findings = [*(found.get("findings") or []), *(f for gpu in gpus for f in gpu.get("findings") or [])]
     main = next((f for f in findings if f.get("rule") == verdict.get("rule")), None)
     age = (found.get("observed") or {}).get("age_seconds") if live and not at else 0.0
@@ -104,24 +76,30 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
             asking.say("stale.was", age=span(age, asking.lang), headline=headline),
         )
         steps: tuple[Step, ...] = (Step(asking.say("stale.step")),)
-        title = asking.say("stale", node=subject, age=span(age, asking.lang))
+        title = asking.say("stale", node=str(target), age=span(age, asking.lang))
     else:
         paragraphs = meaning(main, asking)
         steps = steps_of(main)
-        title = asking.say("node.headline", node=subject, headline=headline)
+        title = asking.say("node.headline", node=str(target), headline=headline)
     return Answer(
         headline=title,
         lang=asking.lang,
         state=severity,
         facts=facts,
-        paragraphs=paragraphs,
+        paragraphs=(*asked_for(found), *paragraphs),
         evidence=evidence_of(findings, verdict),
         steps=steps,
         also=also_seen(findings, gpus, verdict),
         bar=memory_bar(gpus[0], asking) if target.gpu is not None and gpus and not stale else None,
         notes=notes_of(found, gpus, asking),
-        actions=actions_of(main, str(Target(node, target.gpu)), asking, at) if live else (),
+        actions=actions_of(main, str(target), asking, at) if live else (),
     )
+
+
+def asked_for(found: Json) -> tuple[str, ...]:
+    """Who was asked for instead of a node, and where it runs, as the API says it."""
+    asked = found.get("asked")
+    return (str(asked["text"]),) if asked else ()
 
 
 def limit(found: Json, asking: Asking) -> float:
@@ -246,8 +224,9 @@ def share(part: float | None, whole: float | None) -> float | None:
 
 def notes_of(found: Json, gpus: list[Json], asking: Asking) -> tuple[str, ...]:
     unjudged = [*(found.get("unjudged") or []), *(u for gpu in gpus for u in gpu.get("unjudged") or [])]
-    simulated = asking.say("simulated.data")  # stands in the state line already
-    notes = [str(note) for note in found.get("notes") or [] if note != simulated]
+    simulated = asking.say("simulated.data")
+    said_above = (simulated, *asked_for(found))
+    notes = [str(note) for note in found.get("notes") or [] if note not in said_above]
     notes[:0] = changed(found, asking)
     if unjudged:
         missing = dict.fromkeys(name for item in unjudged for name in item.get("missing") or [])

@@ -7,7 +7,7 @@ import difflib
 from bot.answer import Action, Answer, Step, code
 from bot.answers.asking import Asking
 from bot.questions import ApiRefused
-from bot.request import BY_NAME, VERBS, Problem, Request, read
+from bot.request import BY_NAME, VERBS, Problem, Request, Target, read
 
 
 def overview(request: Request, asking: Asking) -> Answer:
@@ -97,19 +97,26 @@ def refused(request: Request, said: ApiRefused, asking: Asking) -> Answer:
         return Answer(headline=asking.say("e.token"), lang=asking.lang, state="unknown")
     if said.status in (429, 503):
         return Answer(headline=asking.say("e.slow"), lang=asking.lang, state="unknown")
-    if said.status == 404 and request.target:
-        near = said.nearest[:3]
-        names = ", ".join(code(name) for name in near)
-        again = [(name, Request(request.verb, words=(name,), at=request.at).text) for name in near]
-        return Answer(
-            headline=asking.say("q.node", word=code(request.target.name)),
-            lang=asking.lang,
-            paragraphs=(asking.say("q.near", names=names),) if near else (said.detail,),
-            actions=tuple(Action(name[:70], "ask", command) for name, command in again)
-            or (Action(asking.say("b.fleet"), "ask", "status"),),
-        )
+    if said.status in (404, 409) and request.target:
+        return not_one_place(request, request.target, said, asking)
     return Answer(
         headline=said.detail, lang=asking.lang, paragraphs=(near_names(said, asking),) if said.nearest else ()
+    )
+
+
+def not_one_place(request: Request, target: Target, said: ApiRefused, asking: Asking) -> Answer:
+    """The target is nowhere, or in several places: the names that can be asked for, one press away."""
+    near = said.nearest[:6]
+    names = ", ".join(code(name) for name in near)
+    key = "q.several" if said.status == 409 else "q.node" if target.kind == "node" else "q.owner"
+    again = [(name, Request(request.verb, words=(name,), at=request.at).text) for name in near]
+    told = asking.say("q.near", names=names) if near and said.status == 404 else said.detail
+    return Answer(
+        headline=asking.say(key, word=code(target if target.kind != "node" else target.name)),
+        lang=asking.lang,
+        paragraphs=(told,),
+        actions=tuple(Action(name[:70], "ask", command) for name, command in again)
+        or (Action(asking.say("b.fleet"), "ask", "status"),),
     )
 
 

@@ -15,7 +15,7 @@ ROWS = 20
 def top(request: Request, asking: Asking) -> Answer:
     target = request.target
     if target:
-        found = asking.api.diagnosis(target.name, gpu=target.gpu, lang=asking.lang)
+        found = asking.api.diagnosis(target.place, gpu=target.gpu, lang=asking.lang)
         seen, where = Scan(1, (found,)), code(target)
     else:
         seen = scan(asking)

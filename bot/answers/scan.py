@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from bot.answers.asking import Asking
+from bot.answers.fleet import all_nodes
 from bot.questions import Json
-from bot.request import Target
 from gpudiag.errors import GpudiagError
 
 MOST_NODES = 256
@@ -31,7 +31,6 @@ class Scan:
 
     nodes: int
     diagnoses: tuple[Json, ...]
-    places: tuple[Found, ...] = ()
 
     @property
     def missed(self) -> int:
@@ -43,8 +42,6 @@ class Scan:
 
 def scan(asking: Asking) -> Scan:
     """Ask about every node (the worst 256), at most four seconds long."""
-    from bot.answers.fleet import all_nodes
-
     names = [str(node["node"]) for node in all_nodes(asking)]
     until = time.monotonic() + DEADLINE_SECONDS
     asked = [ASKERS.submit(one, asking, name, until) for name in names[:MOST_NODES]]
@@ -72,33 +69,3 @@ def processes(diagnosis: Json) -> list[Found]:
         for gpu in diagnosis.get("gpus") or []
         for process in gpu.get("processes") or []
     ]
-
-
-def find_owner(target: Target, asking: Asking) -> Scan:
-    """The processes of a pod, a job or a pid, over the fleet."""
-    seen = scan(asking)
-    places = [
-        place for found in seen.diagnoses for place in processes(found) if belongs(place.process, target)
-    ]
-    return Scan(seen.nodes, seen.diagnoses, tuple(places))
-
-
-def belongs(process: Json, target: Target) -> bool:
-    """Whether a process is the target's: its pid, or an owner that carries the name whole."""
-    if target.kind == "pid":
-        return str(process.get("pid")) == target.name
-    owner = process.get("owner")
-    named = [owner, process.get("pod"), process.get("slurm_job"), process.get("container")]
-    if isinstance(owner, dict):
-        named = [*owner.values(), *named[1:]]
-    wanted = target.name.lower()
-    return any(wanted in words_of(str(name)) for name in named if name)
-
-
-def words_of(owner: str) -> set[str]:
-    """`pod default/vllm-0` → the pieces someone may type: `vllm-0`, `default/vllm-0`, the whole."""
-    owner = owner.lower()
-    pieces = {owner, *owner.replace(":", " ").split()}
-    pieces |= {part for piece in set(pieces) for part in piece.split("/")}
-    pieces |= {piece.rpartition("=")[2] for piece in set(pieces)}
-    return pieces | {piece.removeprefix("job_").removeprefix("job-") for piece in pieces}

@@ -86,7 +86,7 @@ class RecordedApi:
                 example.diagnosis(node)  # 404 where there is no such node
                 return 200, history(node)
             case "GET", ["v1", "nodes", node]:
-                found = example.diagnosis(node)
+                found = example.diagnosis(node, int(query["gpu"]) if "gpu" in query else None)
                 if node == "node-3":
                     found["observed"]["age_seconds"] = self.age_seconds
                 return 200, found
@@ -175,7 +175,10 @@ class ApiHandler(BaseHTTPRequestHandler):
         try:
             status, found = self.api.answer(self.command, parts.path, dict(parse_qsl(parts.query)), body)
         except ApiRefused as refused:
-            status, found = refused.status, {"detail": refused.detail, "nearest": list(refused.nearest)}
+            status, found = (
+                refused.status,
+                {"status": refused.status, "detail": refused.detail, "nearest": list(refused.nearest)},
+            )
         kind = "application/json" if status < 400 else "application/problem+json"
         self.reply(status, json.dumps(found).encode(), kind)
 

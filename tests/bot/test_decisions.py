@@ -58,6 +58,26 @@ def test_watching_an_unknown_node_is_refused_with_near_names(person: Person, bot
     assert bot.program.state.watches() == []
 
 
+def test_a_watch_of_a_pid_watches_where_it_runs_and_says_so(person: Person, bot: Running, slack: SlackDouble):
+    person.types("watch pid 4121")
+
+    assert [watch.what for watch in bot.program.state.watches()] == ["node-3:0"]
+    assert "You asked for pid 4121: it runs on node-3:0." in slack.posts("C0001")[0].words
+
+
+def test_a_mute_by_a_pattern_keeps_its_nodes_quiet(
+    person: Person, bot: Running, slack: SlackDouble, api: RecordedApi
+):
+    api.kept_mutes = [{"id": 1, "node": "node-7*", "rule": None, "until": "2099-01-01T00:00:00Z"}]
+    person.types("watch all")
+    slack.wait(lambda: bot.program.state.note("cursor"))
+    api.opens("node-71")
+    api.opens("node-2")
+    told = slack.wait(lambda: [m.text for m in slack.posts() if "Firing" in m.text], SETTLE_SECONDS + 10)
+
+    assert [text.split("Act now")[0] for text in told] == ["Firing: Uncorrectable ECC errors on node-2 "]
+
+
 def test_an_alert_is_posted_once_and_says_what_to_do(alert: Message, slack: SlackDouble):
     assert alert.text.startswith("Firing: Uncorrectable ECC errors on node-7")
     assert "Drain the node." in alert.words

@@ -30,17 +30,17 @@ def bot_arguments(parser: argparse.ArgumentParser) -> None:
 
 def bot_run(options: argparse.Namespace) -> int:
     """Serve Slack over HTTP (SLACK_SIGNING_SECRET), Socket Mode (SLACK_APP_TOKEN), or both."""
-    from bot.settings import settings_of
+    from bot.settings import lacking, settings_of
     from gpudiag.settings import from_options
 
     settings = settings_of(from_options(options, "bot").bot, state_path=options.state)
     log_to_stderr()
     if options.check:
         return check(settings)
-    if not settings.bot_token or not (settings.signing_secret or settings.app_token):
+    if lack := lacking(asdict(settings)):
         raise NothingToServe(
-            "bot: no Slack secrets. Set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (HTTP) or SLACK_APP_TOKEN"
-            ' (Socket Mode); docs/slack.md says where they are. Without Slack: gpudiag ask "why node-3"'
+            f"bot: {'; '.join(lack)}. docs/slack.md says where they are, gpudiag bot --check whether they"
+            ' work. Without Slack: gpudiag ask "why node-3"'
         )
     from bot.program import serve
 

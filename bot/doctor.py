@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from bot.answer import Answer, Step
-from bot.questions import ApiRefused, Questions
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from bot.answer import Answer
+from bot.answers.checks import Check, check_api, of_checks
+from bot.api import Api
+from bot.delivery import Delivery, SlackAway, SlackRefused
+from bot.examples import messages
+from bot.questions import Questions
+from bot.settings import Settings
+from bot.state import State
 from bot.words import say
-from gpudiag import __version__
-from gpudiag.errors import GpudiagError
-
-if TYPE_CHECKING:
-    from bot.delivery import Delivery
-    from bot.settings import Settings
-    from bot.state import State
 
 NEEDED = ("commands", "chat:write", "app_mentions:read")
 OPTIONAL = {
@@ -29,29 +30,6 @@ OPTIONAL = {
 CLOCK_SECONDS = 120.0  # Slack refuses signatures that are five minutes off
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing looked at. `good` is None where an optional feature is only switched off."""
-
-    text: str
-    good: bool | None
-    cure: str = ""
-
-
-def answer(checks: list[Check], lang: str) -> Answer:
-    bad = [check for check in checks if check.good is False]
-    off = [check for check in checks if check.good is None]
-    signs = {True: "d.s.ok", False: "d.s.bad", None: "d.s.off"}
-    return Answer(
-        headline=say(lang, "d.bad", count=len(bad)) if bad else say(lang, "d.ok"),
-        lang=lang,
-        state="warning" if bad else "ok",
-        facts=(f"gpudiag {__version__}", *((say(lang, "d.more", count=len(off)),) if off else ())),
-        paragraphs=tuple(f"{say(lang, signs[check.good])} {check.text}" for check in checks),
-        steps=tuple(Step(check.cure) for check in (*bad, *off) if check.cure),
-    )
-
-
 def examine(
     settings: Settings,
     lang: str,
@@ -60,9 +38,6 @@ def examine(
     state: State | None = None,
 ) -> Answer:
     """Look at everything the bot needs, from the outside in."""
-    from bot.api import Api
-    from bot.delivery import Delivery
-
     own_api = None if api else Api(settings.api_url, settings.api_token, 5.0)
     asked = api or own_api
     assert asked is not None
@@ -71,46 +46,37 @@ def examine(
     finally:
         if own_api:
             own_api.close()
-    checks += check_secrets(settings, lang)
+    checks += [*check_links(settings, lang), *check_secrets(settings, lang)]
     if settings.bot_token:
-        checks += check_slack(delivery or Delivery(settings), settings, lang)
+        checks += check_slack(delivery or Delivery(settings), lang)
+    if settings.app_token:
+        checks += check_socket(settings, lang)
     if state:
         checks += check_channels(state, lang)
     if delivery:
         checks += check_losses(delivery, lang)
-    return answer(checks, lang)
-
-
-def check_api(api: Questions, lang: str) -> Check:
-    try:
-        nodes = api.nodes(limit=1)["items"]
-    except ApiRefused as refused:
-        key = "e.token" if refused.status in (401, 403) else "e.refused"
-        return Check(say(lang, "d.api.no"), False, say(lang, key, detail=refused.detail))
-    except GpudiagError as error:
-        return Check(say(lang, "d.api.no"), False, str(error))
-    except (LookupError, TypeError):
-        return Check(say(lang, "d.api.no"), False, say(lang, "e.nonsense"))
-    return Check(say(lang, "d.api.yes" if nodes else "d.api.empty"), True)
+    return of_checks(list(dict.fromkeys(checks)), lang)  # two may find that Slack is away
 
 
 def check_secrets(settings: Settings, lang: str) -> list[Check]:
-    if not settings.bot_token:
-        return [Check(say(lang, "d.token.no"), False, say(lang, "d.token.cure"))]
-    ways = [
-        name
-        for name, secret in (("HTTP", settings.signing_secret), ("Socket Mode", settings.app_token))
-        if secret
-    ]
-    if not ways:
-        return [Check(say(lang, "d.way.no"), False, say(lang, "d.way.cure"))]
-    return [Check(say(lang, "d.way", ways=" + ".join(ways)), True)]
+    """Everything that is not set, not only the first."""
+    token = [] if settings.bot_token else [Check(say(lang, "d.token.no"), False, say(lang, "d.token.cure"))]
+    ways = (("HTTP", settings.signing_secret), ("Socket Mode", settings.app_token))
+    named = " + ".join(name for name, secret in ways if secret)
+    if not named:
+        return [*token, Check(say(lang, "d.way.no"), False, say(lang, "d.way.cure"))]
+    return [*token, Check(say(lang, "d.way", ways=named), True)]
 
 
-def check_slack(delivery: Delivery, settings: Settings, lang: str) -> list[Check]:
+def check_links(settings: Settings, lang: str) -> list[Check]:
+    """Runbook links are opened on phones: an address of this machine alone is no use there."""
+    if urlsplit(settings.link_url).hostname not in ("127.0.0.1", "localhost", "::1"):
+        return []
+    return [Check(say(lang, "d.links.no", url=settings.link_url), None, say(lang, "d.links.cure"))]
+
+
+def check_slack(delivery: Delivery, lang: str) -> list[Check]:
     """The token, its kind and scopes, the clock, and whether Slack takes our messages."""
-    from bot.delivery import SlackAway, SlackRefused
-
     try:
         found = delivery.call("auth.test")
     except SlackRefused as refused:
@@ -123,8 +89,6 @@ def check_slack(delivery: Delivery, settings: Settings, lang: str) -> list[Check
         checks.append(Check(say(lang, "d.kind.no"), False, say(lang, "d.token.cure")))
     checks += check_scopes(str(found["headers"].get("x-oauth-scopes") or ""), lang)
     checks += check_clock(str(found["headers"].get("date") or ""), lang)
-    if settings.app_token:
-        checks += check_socket(delivery, settings, lang)
     return checks + check_messages(delivery, lang)
 
 
@@ -158,10 +122,7 @@ def check_clock(date: str, lang: str) -> list[Check]:
     return [Check(say(lang, "d.clock"), True)]
 
 
-def check_socket(delivery: Delivery, settings: Settings, lang: str) -> list[Check]:
-    from slack_sdk import WebClient
-    from slack_sdk.errors import SlackApiError
-
+def check_socket(settings: Settings, lang: str) -> list[Check]:
     client = WebClient(base_url=settings.slack_api_url, timeout=5, proxy=settings.proxy)
     client.proxy = settings.proxy
     try:
@@ -176,9 +137,6 @@ def check_socket(delivery: Delivery, settings: Settings, lang: str) -> list[Chec
 
 def check_messages(delivery: Delivery, lang: str) -> list[Check]:
     """Our example messages, judged by Slack's own blocks.validate, where it is offered."""
-    from bot.delivery import SlackAway, SlackRefused
-    from bot.examples import messages
-
     checks = []
     judged = 0
     for name, said in messages(lang).items():

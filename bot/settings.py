@@ -94,7 +94,7 @@ def settings_of(
         if name in found and not re.fullmatch(pattern, found[name])
     ]
     if mistakes:
-        raise SettingsWrong("bot settings: " + "; ".join(mistakes))
+        raise SettingsWrong("bot settings: " + "; ".join([*mistakes, *lacking(found)]))
     return Settings(
         bot_token=found.get("bot_token", ""),
         signing_secret=found.get("signing_secret", ""),
@@ -112,6 +112,14 @@ def settings_of(
         allowed_users=ids(found.get("allowed_users", "")),
         allowed_channels=ids(found.get("allowed_channels", "")),
     )
+
+
+def lacking(found: Mapping[str, str]) -> list[str]:
+    """The secrets of `NAMES` without which Slack cannot be served, all of them."""
+    token = [] if found.get("bot_token") else ["SLACK_BOT_TOKEN (xoxb-…) is not set"]
+    if found.get("signing_secret") or found.get("app_token"):
+        return token
+    return [*token, "neither SLACK_SIGNING_SECRET (HTTP) nor SLACK_APP_TOKEN (Socket Mode, xapp-…) is set"]
 
 
 def ids(text: str) -> frozenset[str]:

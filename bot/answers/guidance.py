@@ -6,6 +6,7 @@ import difflib
 
 from bot.answer import Action, Answer, Step, code
 from bot.answers.asking import Asking
+from bot.answers.checks import check_api, of_checks
 from bot.questions import ApiRefused
 from bot.request import BY_NAME, VERBS, Problem, Request, Target, read
 
@@ -58,9 +59,7 @@ def doctor(request: Request, asking: Asking) -> Answer:
     """What the bot's set-up lacks. Where no chat system is set up, the API alone is checked."""
     if asking.doctor:
         return asking.doctor(asking.lang)
-    from bot.doctor import answer, check_api
-
-    return answer([check_api(asking.api, asking.lang)], asking.lang)
+    return of_checks([check_api(asking.api, asking.lang)], asking.lang)
 
 
 def problem(request: Request, asking: Asking) -> Answer:

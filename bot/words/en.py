@@ -188,6 +188,8 @@ SENTENCES = {
     "d.way": "transport: {ways}",
     "d.way.no": "neither SLACK_SIGNING_SECRET nor SLACK_APP_TOKEN is set",
     "d.way.cure": "For HTTP set SLACK_SIGNING_SECRET (Basic Information); behind a firewall set SLACK_APP_TOKEN with connections:write.",
+    "d.links.no": "links lead to {url}, which opens only on this machine",
+    "d.links.cure": "Set GPUDIAG_PUBLIC_URL to the address under which people reach the gpudiag pages.",
     "d.auth": "Slack knows the token: {team}",
     "d.auth.no": "Slack refuses the token ({code})",
     "d.kind.no": "the token is no bot token",

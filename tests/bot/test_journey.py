@@ -48,7 +48,8 @@ def test_every_question_is_answered_from_the_real_api(journey, slack: SlackDoubl
     answers = {
         question: title(person.asks(question))
         for question in (
-            "status", "why node-3", "node-3:0", "why nod-3", "why pid 4121", "why pid 9", "4121", "why job 7", "mute list", "help", "doctor",
+            "status", "why node-3", "node-3:0", "why nod-3", "why pid 4121", "why pid 9",
+            "4121", "why job 7", "mute list", "help", "doctor",
             "kv llama-3-8b 8192 x32 on node-3", "top node-3", "top", "idle 1",
             "runbook kv-pool-reserved-idle",
             "kv llama-3-8b 8192 x32 on H100", "why node-3 at 1m ago",

@@ -99,6 +99,43 @@ def test_the_doctor_is_asked_in_slack(person: Person):
     assert "정상" in person.asks("점검").words
 
 
+def test_the_doctor_names_all_that_is_missing_in_one_go(settings, slack: SlackDouble):
+    bare = replace(settings, bot_token="", signing_secret="", api_url="http://127.0.0.1:9", public_url="")
+    answer = examine(bare, "en")
+    lines = [str(line) for line in answer.paragraphs]
+
+    assert [line for line in lines if line.startswith("[FIX]")] == [
+        "[FIX] the gpudiag API does not answer",
+        "[FIX] SLACK_BOT_TOKEN is not set",
+        "[FIX] neither SLACK_SIGNING_SECRET nor SLACK_APP_TOKEN is set",
+    ]
+    assert "[off] links lead to http://127.0.0.1:9, which opens only on this machine" in lines
+    assert len(answer.steps) == 4
+
+
+def test_the_doctor_tries_both_tokens_even_when_one_is_wrong(settings, slack: SlackDouble):
+    wrong = replace(settings, bot_token="xoxp-user", app_token="xoxb-not-app-level")
+    lines = [str(line) for line in examine(wrong, "en").paragraphs]
+
+    assert "[FIX] Slack refuses the token (invalid_auth)" in lines
+    assert "[FIX] Socket Mode is refused (invalid_auth)" in lines
+
+
+def test_the_doctor_says_once_that_slack_is_away(settings, slack: SlackDouble):
+    slack.goes_away()
+    lines = [str(line) for line in examine(replace(settings, app_token="xapp-test"), "en").paragraphs]
+
+    assert lines.count("[FIX] Slack cannot be reached") == 1
+
+
+def test_settings_tell_what_is_missing_beside_what_is_wrong():
+    with pytest.raises(SettingsWrong) as caught:
+        settings_of(BotSettings(), {"SLACK_BOT_TOKEN": "xapp-1"})
+
+    assert "SLACK_BOT_TOKEN is not a bot token" in str(caught.value)
+    assert "neither SLACK_SIGNING_SECRET (HTTP) nor SLACK_APP_TOKEN" in str(caught.value)
+
+
 def test_settings_tell_every_mistake_at_once():
     with pytest.raises(SettingsWrong) as caught:
         settings_of(BotSettings(), {"SLACK_BOT_TOKEN": "xapp-1", "SLACK_APP_TOKEN": "xoxb-1"})
@@ -207,7 +244,9 @@ def test_without_secrets_one_line_says_what_to_set(settings):
     done = gpudiag("bot", env=env)
 
     assert done.returncode == 2
-    assert "SLACK_BOT_TOKEN" in done.stderr and "Traceback" not in done.stderr
+    for name in ("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"):
+        assert name in done.stderr
+    assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 

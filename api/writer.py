@@ -1,19 +1,18 @@
-"""The one thread that writes: a bounded queue, one commit per batch as soon as the queue is empty.
+"""What is written: one commit for all the reports that wait, as soon as the one before is done.
 
-A report is answered after its commit, so the answer means that it survives a crash. A full queue is said
-at once (`Full`), never waited for. Judging happens in the same thread, between the commit and the answer, so
-that whoever has the answer also sees the diagnosis.
+A report is answered after its commit, so the answer means that it survives a crash. Too many that wait are
+refused at once (`Full`). Judging happens in the same turn, between the commit and the answer, so that whoever
+has the answer also sees the diagnosis.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from sqlalchemy import Connection
 
@@ -22,6 +21,7 @@ from api.judge import Judge, NodeState
 from api.store import Store, StoreCorrupt, StoreError
 from api.store.snapshots import pack, start_key
 from api.together import EVERY_SECONDS
+from api.turns import Task, Turns
 from gpudiag.errors import GpudiagError
 
 log = logging.getLogger("gpudiag.writer")
@@ -49,70 +49,38 @@ class NotWritten(GpudiagError):
     retry_after = 10
 
 
-class Report:
-    """Snapshots of one request on their way to the store; `wait` returns when they are safe."""
+class Report(Task):
+    """Snapshots of one request on their way to the store."""
 
-    __slots__ = (
-        "_done",
-        "arrived",
-        "body",
-        "duplicates",
-        "error",
-        "received_at",
-        "sent_at",
-        "stored",
-        "two_agents",
-    )
+    together: ClassVar[bool] = True
+
+    __slots__ = ("arrived", "body", "duplicates", "received_at", "sent_at", "size", "stored", "two_agents")
 
     def __init__(
         self, arrived: list[Arrived], received_at: float, sent_at: float | None, body: bytes | None
     ) -> None:
+        super().__init__()
         self.arrived, self.received_at, self.sent_at = arrived, received_at, sent_at
+        self.size = len(arrived)
         self.body = body  # the request's body where it is one snapshot in zstd: stored as it is
         self.stored = self.duplicates = 0
         self.two_agents: list[str] = []
-        self.error: BaseException | None = None
-        self._done = threading.Lock()
-        self._done.acquire()
-
-    def finish(self) -> None:
-        if self._done.locked():
-            self._done.release()
-
-    def wait(self, seconds: float) -> None:
-        """Raises what went wrong while it was written."""
-        if not self._done.acquire(timeout=seconds):
-            raise NotWritten("the store is slow just now; the report was not confirmed, send it again")
-        if self.error is not None:
-            raise self.error
 
 
-class Job:
-    """Something that has to be done by the writer's thread: it may read and write what the judge holds."""
+class Job(Task):
+    """Something that has to be done between reports: it may read and write what the judge holds."""
 
-    __slots__ = ("_done", "act", "error", "result")
+    __slots__ = ("act", "result")
 
     def __init__(self, act: Callable[[], Any]) -> None:
+        super().__init__()
         self.act, self.result = act, None
-        self.error: BaseException | None = None
-        self._done = threading.Event()
 
     def run(self) -> None:
         try:
             self.result = self.act()
         except BaseException as error:
             self.error = error
-        finally:
-            self._done.set()
-
-    def wait(self, seconds: float) -> Any:
-        if not self._done.wait(seconds):
-            raise NotWritten(
-                "the store is slow just now; it was not confirmed, look again before you repeat it"
-            )
-        if self.error is not None:
-            raise self.error
-        return self.result
 
 
 class Writer:
@@ -120,13 +88,10 @@ class Writer:
 
     def __init__(self, store: Store, judge: Judge, keep: float, clock: Callable[[], float]) -> None:
         self.store, self.judge, self.keep, self.clock = store, judge, keep, clock
-        self._queue: queue.SimpleQueue[Report | Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="gpudiag-writer", daemon=True)
+        self._turns = Turns(self._work, MOST_IN_A_BATCH)
         self._ticker = threading.Thread(target=self._tick, name="gpudiag-ticker", daemon=True)
         self._keeper = threading.Thread(target=self._keep, name="gpudiag-keeper", daemon=True)
         self._stopping = threading.Event()
-        self._ticked = threading.Event()
-        self._ticked.set()
         self.trouble: StoreError | None = None
         self.stored = self.refused = self.duplicates = self.commits = 0
         self.all_loaded = not store.embedded
@@ -134,7 +99,7 @@ class Writer:
     # ---- its life
 
     def start(self) -> None:
-        for thread in (self._thread, self._ticker, self._keeper):
+        for thread in (self._ticker, self._keeper):
             thread.start()
 
     def stop(self) -> None:
@@ -144,66 +109,48 @@ class Writer:
         self._stopping.set()
         self._ticker.join()
         self._keeper.join()
-        self._queue.put(None)
-        self._thread.join()
+        self._in_turn(lambda: self._pack(all_of_them=True), None)
 
     @property
     def waiting(self) -> int:
-        return self._queue.qsize()
+        return self._turns.waiting
 
     # ---- the door
 
     def submit(self, report: Report) -> Report:
-        """Queue a report and wait until it is safe."""
+        """Have a report stored; returns when it is safe."""
         if self._stopping.is_set():
             raise Full("the server is stopping; send it again in a few seconds")
-        if self._queue.qsize() >= MOST_WAITING:
+        if self._turns.waiting >= MOST_WAITING:
             self.refused += 1
             raise Full(f"{MOST_WAITING} reports are waiting already; come back in {Full.retry_after} s")
-        self._queue.put(report)
-        report.wait(ANSWER_SECONDS)
+        said = "the store is slow just now; the report was not confirmed, send it again"
+        self._turns.do(report, ANSWER_SECONDS, NotWritten, said)
         return report
 
     def do(self, act: Callable[[], Any]) -> Any:
-        """Have the writer's thread do something, and wait for what it returns."""
+        """Do something between reports, and return what it returns."""
         if self._stopping.is_set():
             raise Full("the server is stopping; try again in a few seconds")
+        return self._in_turn(act, ANSWER_SECONDS)
+
+    def _in_turn(self, act: Callable[[], Any], seconds: float | None) -> Any:
         job = Job(act)
-        self._queue.put(job)
-        return job.wait(ANSWER_SECONDS)
+        said = "the store is slow just now; it was not confirmed, look again before you repeat it"
+        self._turns.do(job, seconds, NotWritten, said)
+        return job.result
 
-    # ---- the thread
+    # ---- a turn
 
-    def _run(self) -> None:
-        while True:
-            item = self._queue.get()
-            batch: list[Report] = []
-            jobs: list[Job] = []
-            last = False
-            while True:
-                if item is None:
-                    last = True
-                elif isinstance(item, Report):
-                    batch.append(item)
-                else:
-                    jobs.append(item)
-                if sum(len(report.arrived) for report in batch) >= MOST_IN_A_BATCH:
-                    break
-                try:
-                    item = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-            if batch:
-                self._take_safely(batch)
-            for job in jobs:
-                job.run()
-            self._write_pending()
-            if last:
-                self._pack(all_of_them=True)
-                return
+    def _work(self, tasks: list[Task]) -> None:
+        if isinstance(tasks[0], Job):
+            tasks[0].run()
+        else:
+            self._take_safely(cast(list[Report], tasks))
+        self._write_pending()
 
     def _take_safely(self, batch: list[Report]) -> None:
-        """This thread must not end: without it nothing is stored any more."""
+        """Whatever happens, everybody who waits is answered."""
         try:
             self._take(batch)
         except Exception as error:
@@ -225,14 +172,10 @@ class Writer:
         self.trouble = None
         if self.store.embedded:
             self._judge(fresh)
-            self._write_pending()
-        for report in batch:
-            report.finish()
 
     def _fail(self, batch: list[Report], error: BaseException) -> None:
         for report in batch:
             report.error = error
-            report.finish()
 
     def _judge(self, fresh: list[tuple[NodeState, Arrived, float]]) -> None:
         for state, arrived, received_at in fresh:
@@ -380,26 +323,29 @@ class Writer:
             if not self.all_loaded and self.store.embedded:
                 self.all_loaded = not self.judge.load_some(0.3, time.monotonic)
             if self._leads():
-                if self._ticked.is_set():  # else the last one still waits for its turn
-                    self._ticked.clear()
-                    self._queue.put(Job(self._tick_now))
+                self._work_by_the_clock()
                 self._judge_shared_fleet()
             if time.monotonic() - packed_at > PACK_SECONDS:
                 packed_at = time.monotonic()
                 self._pack(all_of_them=False)
 
-    def _tick_now(self) -> None:
+    def _work_by_the_clock(self) -> None:
         try:
-            if not self.store.embedded:
-                self.judge.read_decisions()
-                self.judge.see_others()
-            now, ends = self.clock(), time.monotonic() + TICK_LASTS
-            self.judge.tick(now, lambda: time.monotonic() > ends)
-            due = now - self.judge.together.judged_at >= EVERY_SECONDS
-            if self.store.embedded and self.all_loaded and due:
-                self.judge.judge_together(now)
-        finally:
-            self._ticked.set()
+            self._in_turn(self._tick_now, None)
+        except StoreError as error:
+            self._told(error)
+        except Exception:
+            log.exception("what is due by the clock was not done")
+
+    def _tick_now(self) -> None:
+        if not self.store.embedded:
+            self.judge.read_decisions()
+            self.judge.see_others()
+        now, ends = self.clock(), time.monotonic() + TICK_LASTS
+        self.judge.tick(now, lambda: time.monotonic() > ends)
+        due = now - self.judge.together.judged_at >= EVERY_SECONDS
+        if self.store.embedded and self.all_loaded and due:
+            self.judge.judge_together(now)
 
     def _judge_shared_fleet(self) -> None:
         """On a shared store catching up with every node takes long: reports must not wait for it."""

@@ -93,7 +93,9 @@ def _sqlite(url: URL) -> Engine:
     def _begin(connection: Connection) -> None:
         # A reader that turns writer half-way could fail where a waiting writer succeeds.
         writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        raw.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 

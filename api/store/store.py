@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -32,6 +34,8 @@ class Store:
         self.damaged: Path | None = None
         self._leading: Connection | None = None
         self._leads = False
+        self._pen = threading.Lock()
+        self._writer: Connection | None = None  # of SQLite, which lets one write at a time
         try:
             self.engine = self._open()
         except BaseException:
@@ -76,12 +80,25 @@ class Store:
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction: committed at the end, undone when anything fails."""
-        with (
-            named_errors(self.engine),
-            self.engine.connect().execution_options(writes=True) as connection,
-            connection.begin(),
-        ):
-            yield connection
+        if not self.embedded:
+            with named_errors(self.engine), self.engine.connect() as connection, connection.begin():
+                yield connection
+            return
+        with self._pen, named_errors(self.engine):
+            try:
+                if self._writer is None:
+                    self._writer = self.engine.connect().execution_options(writes=True)
+                with self._writer.begin():
+                    yield self._writer
+            except (SQLAlchemyError, sqlite3.Error):
+                self._drop_writer()
+                raise
+
+    def _drop_writer(self) -> None:
+        if self._writer is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                self._writer.close()
+        self._writer = None
 
     # ---- several processes on one server
 
@@ -114,6 +131,7 @@ class Store:
 
     def start_afresh(self) -> Path | None:
         """Set a damaged file aside and go on with an empty one; returns where the old one lies."""
+        self._drop_writer()
         self.engine.dispose()
         self.damaged = set_aside(self.url)
         self.engine = open_engine(self.url)
@@ -121,6 +139,7 @@ class Store:
 
     def close(self) -> None:
         self._drop_lead()
+        self._drop_writer()
         self.engine.dispose()
         self._release()
 

@@ -8,12 +8,12 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
-from flask import Flask, Response, request
+from flask import Flask, Response, current_app, request
 from markupsafe import escape
 from werkzeug.exceptions import HTTPException
 
 from gpudiag.errors import GpudiagError
-from gpudiag.words import language_of
+from gpudiag.words import Language, language_of
 from gpudiag.words.foreign import plain
 
 log = logging.getLogger("gpudiag.api")
@@ -75,13 +75,18 @@ def wants_page() -> bool:
 
 def no_page() -> Response:
     """What a person sees at an address that nothing owns."""
-    wanted = request.args.get("lang") or request.headers.get("Accept-Language")
-    lang = language_of(wanted)
+    lang = spoken()
     text = PAGE.format(lang=lang, path=escape(plain(request.path, 200)), **PAGE_WORDS[lang])
     response = Response(text, 404, content_type="text/html; charset=utf-8")
     response.headers["Content-Security-Policy"] = PAGE_POLICY
     response.headers["Vary"] = "Accept, Accept-Language"
     return response
+
+
+def spoken() -> Language:
+    """The language of an error: as that of an answer, but one without words is no error once more."""
+    wanted = request.args.get("lang") or request.headers.get("Accept-Language")
+    return language_of(wanted or current_app.extensions["gpudiag"].settings.serve.lang)
 
 
 def problem(status: int, detail: str, **more: Any) -> Response:
@@ -100,7 +105,8 @@ def problem(status: int, detail: str, **more: Any) -> Response:
 def answer(error: GpudiagError) -> Response:
     """One of our errors as a response."""
     status = error.status if 400 <= error.status < 600 else 400
-    response = problem(status, str(error), nearest=getattr(error, "nearest", None))
+    response = problem(status, error.said(spoken()), nearest=getattr(error, "nearest", None))
+    response.headers["Vary"] = "Accept-Language"
     retry_after = getattr(error, "retry_after", 5 if status == 503 else None)
     if retry_after is not None and status in (429, 503):
         response.headers["Retry-After"] = str(retry_after)

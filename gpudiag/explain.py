@@ -40,7 +40,7 @@ READINGS = (
 )  # fmt: skip
 """Keys of `readings`: always there, null where not known."""
 
-PASTED_NODE = {"en": "this machine", "ko": "이 장비"}
+PASTED_NODE = {"en": "this machine", "ko": "이"}  # Korean pages say {node} 노드
 
 DECISIVE = (
     "utilization_percent", "memory_used_bytes", "memory_total_bytes", "processes", "engine", "power_watts",
@@ -116,7 +116,17 @@ class _Speaker:
 
     def notes(self) -> list[str]:
         notes = [self.words.LABEL["simulated"]] if self.simulated else []
-        return notes + [plain(note) for note in self.checkup.snapshot.notes] + self.disagreements()
+        notes += [plain(note) for note in self.checkup.snapshot.notes] + self.disagreements()
+        line = self.telling_line()
+        return notes if line is None else [*notes, self.words.LINE_NEXT[line]]
+
+    def telling_line(self) -> str | None:
+        """The kind of line that is all a pasted text has, where it is known what that tells, and what not."""
+        snapshot, paste = self.checkup.snapshot, self.checkup.snapshot.paste
+        if paste is None or snapshot.gpus or self.checkup.findings:
+            return None
+        kinds = [*(paste.errors or ()), *(event.kind for event in snapshot.events)]
+        return next((kind for kind in kinds if kind in self.words.LINE), None)
 
     def disagreements(self) -> list[str]:
         """Where the memory that was calculated is not the one that is there, and what that usually means."""
@@ -156,6 +166,9 @@ class _Speaker:
         ]
         absent.sort(key=lambda name: DECISIVE.index(name) if name in DECISIVE else len(DECISIVE))
         distinct = list(dict.fromkeys(self.missing(name) for name in absent))[:3]
+        line = self.telling_line()
+        if line is not None:
+            return self.words.LINE[line]
         if not distinct:
             return self.words.NOT_ENOUGH_BARE
         listed = self.words.MISSING_LIST.format(names=", ".join(distinct))

@@ -61,7 +61,9 @@ _INIT = re.compile(
     r"RmInitAdapter failed|rm_init_adapter failed|GFW_BOOT|GFW boot|Cannot initialize GSP|"
     r"failed to (?:initialize|load) GSP|RmInitAdapter: Cannot|"
     r"requires use of the NVIDIA open kernel modules|is not supported by (?:the|open) |"
-    r"supported through the NVIDIA",
+    r"supported through the NVIDIA|"
+    r"PCI I/O region assigned to your NVIDIA device is invalid|BAR\d .{0,40}(?:is 0M|invalid)|"
+    r"NVIDIA probe routine failed|None of the NVIDIA devices were initialized",
 )
 _POWER_CABLE = re.compile(
     r"necessary power cables? (?:is |are )?(?:not )?connected|[Aa]ux(?:iliary)? power.{0,40}not connected"
@@ -73,7 +75,7 @@ _GSP = re.compile(
 _DRIVER = re.compile(
     r"API mismatch|probe routine was not called|No NVIDIA (?:graphics adapter|devices) probed|"
     r"obtained ownership of|GPU is probably locked|"
-    r"uncorrectable .{0,40}error|BAR1? .{0,40}(?:is 0M|invalid)",
+    r"uncorrectable .{0,40}error",
 )
 
 

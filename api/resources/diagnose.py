@@ -5,9 +5,10 @@ from __future__ import annotations
 from flask import Blueprint, Response, request
 
 from api.app import parts
-from api.intake import BadBody, read, unpacked
+from api.intake import read, unpacked
 from api.resources.asked import json_answer, language, number, text_answer, wants_json
 from gpudiag.plaintext import diagnosis_text, fleet_text
+from gpudiag.smi import NothingPasted
 
 diagnose = Blueprint("diagnose", __name__)
 
@@ -56,9 +57,7 @@ def pasted() -> Response:
     lang = language(here.settings.serve.lang)
     body = unpacked(request.get_data(cache=False), request.headers.get("Content-Encoding"))
     if not body.strip():
-        raise BadBody(
-            "the body is empty; paste what nvidia-smi says: nvidia-smi | curl --data-binary @- …/diagnose"
-        )
+        raise NothingPasted
     if _is_snapshot(body):
         said = here.answers.of_snapshot(read(body), lang)
     else:

@@ -9,8 +9,13 @@ entry points `gpudiag.commands`, which are scanned only when a word is not in `C
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from gpudiag.errors import GpudiagError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from types import ModuleType
 
 COMMANDS = {
     "why": "gpudiag.cli.why",
@@ -70,4 +75,15 @@ def dispatch(words: list[str]) -> int:
         options = parser.parse_args(rest)
     except SystemExit as ended:
         return getattr(command, "USAGE_EXIT_CODE", 2) if ended.code else 0
-    return command.run(options)
+    return run(command, options)
+
+
+def run(command: ModuleType, options: Namespace) -> int:
+    """The command's exit code; what it refuses is said in the language that was asked for."""
+    try:
+        return command.run(options)
+    except GpudiagError as error:
+        from gpudiag.cli.terminal import spoken
+
+        print(f"gpudiag: {error.said(spoken(getattr(options, 'lang', None)))}", file=sys.stderr)
+        return error.exit_code

@@ -7,13 +7,15 @@ import sys
 from typing import Any
 
 from gpudiag.cli import sources, terminal
-from gpudiag.errors import GpudiagError
+from gpudiag.words.refusals import Refusal
 
 SUMMARY = "the diagnosis of pasted nvidia-smi output, kernel log or error lines"
 
 
-class CannotRead(GpudiagError):
+class CannotRead(Refusal):
     """The file with the pasted text cannot be read."""
+
+    key = "no-such-file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,10 +51,7 @@ def pasted(name: str) -> bytes:
             return file.read(LONGEST_BYTES + 1)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise CannotRead(
-            f"explain: cannot read {name}: {reason}. "
-            "Name a file, or pipe the output: nvidia-smi | gpudiag explain"
-        ) from None
+        raise CannotRead(name=name, reason=reason) from None
 
 
 def diagnosis_of(text: bytes, config: str | None, language: str) -> dict[str, Any]:

@@ -56,7 +56,13 @@ def chosen_language(option: str | None) -> Language:
             if asked.replace("_", "-").split("-")[0].lower() not in LANGUAGES:
                 raise NoSuchLanguage(f"{place} wants {' or '.join(LANGUAGES)}; got {asked!r}")
             return language_of(asked)
-    return language_of(os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG"))
+    return spoken(option)
+
+
+def spoken(option: str | None) -> Language:
+    """The same without a complaint about a language that has no words: for an error's sentence."""
+    named = (os.environ.get(name) for name in ("GPUDIAG_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))
+    return language_of(option or next(filter(None, named), None))
 
 
 def token_in(file: str | None) -> str | None:

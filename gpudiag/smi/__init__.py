@@ -6,7 +6,16 @@ To add a format: write a reader that fills `Sheet`s (see `sheet.py`), and name i
 
 from __future__ import annotations
 
-from gpudiag.smi.errors import NothingOfAGpu, NotText, RefusedXml, TooLarge
+from gpudiag.smi.errors import NothingOfAGpu, NothingPasted, NotText, RefusedXml, TooLarge
 from gpudiag.smi.reading import Reading, read, window_of
 
-__all__ = ["NotText", "NothingOfAGpu", "Reading", "RefusedXml", "TooLarge", "read", "window_of"]
+__all__ = [
+    "NotText",
+    "NothingOfAGpu",
+    "NothingPasted",
+    "Reading",
+    "RefusedXml",
+    "TooLarge",
+    "read",
+    "window_of",
+]

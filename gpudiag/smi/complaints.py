@@ -26,7 +26,12 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"nvml error: driver not loaded|NVML_?Error_DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED|nvidia_?driver[_ ]not[_ ]loaded", "driver_not_loaded", "driver_not_loaded"),
         (r"couldn.t find (?:the )?libnvidia-ml|libnvidia-ml\.so(?:\.1)?: cannot open|NVML Shared Library Not Found|NVML_ERROR_LIBRARY_NOT_FOUND",
          "library_not_found", "library_not_found"),
-        (r"nvidia-smi: (?:command )?not found|'nvidia-smi' is not recognized|nvidia-smi.{0,40}No such file",
+        (r"nvidia-smi['’\"]?: (?:command )?not found|command not found: nvidia-smi|Command 'nvidia-smi' not found|"
+         r"'nvidia-smi' is not recognized|Unknown command:? '?nvidia-smi|nvidia-smi.{0,40}No such file|"
+         r"\"nvidia-smi\": executable file not found|"
+         r"nvidia-smi['’]?: (?:명령.{0,10}(?:없습니다|없음)|그런 파일이나)|'nvidia-smi' ?(?:을|를|을\(를\)) 찾을 수 없|"
+         r"'nvidia-smi' ?은\(는\) 내부 또는 외부|'nvidia-smi' 용어가|nvidia-smi: コマンドが見つかりません|"
+         r"nvidia-smi[:：] ?未找到命令",
          "command_not_found", "library_not_found"),
         (r"Unable to determine the device handle for GPU.{0,60}Not Supported", "not_supported", "not_supported"),
         (r"Unable to determine the device handle for GPU", "device_handle", "unknown_error"),
@@ -53,6 +58,7 @@ OF_ONE_GPU = {
 _WORTH = (
     "ismatch", "o devices", "ommunicate", "NVML", "ibnvidia", "ot found", "ecognized", "evice handle", "lost",
     "reset", "ot loaded", "ot Found", "nfoROM", "ermissions", "fallen off", "uch file", "LOST", "RESET", "NOT_LOADED",
+    "nvidia-smi",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(r"GPU ?(?:at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])", re.IGNORECASE)

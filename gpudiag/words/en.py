@@ -161,7 +161,7 @@ REASON = {  # why a value is not there, or NVML does not answer
     "driver_not_loaded": "the driver is not loaded",
     "library_not_found": "the driver's library is not found",
     "library_mismatch": "kernel module and library differ in version",
-    "not_found": "not found",
+    "not_found": "no device found",
     "unreachable": "not reachable",
     "not_enabled": "not switched on",
     "nonsense": "an impossible value",
@@ -170,6 +170,24 @@ REASON = {  # why a value is not there, or NVML does not answer
 NOT_ENOUGH = "cannot tell yet: {missing}"
 NOT_ENOUGH_BARE = "cannot tell: nothing that decides was visible"
 MISSING_LIST = "{names} not visible"
+LINE = {  # a verdict's headline where a line of this kind is all that was pasted
+    "command_not_found": "cannot tell: the shell does not find nvidia-smi",
+    "sxid": "cannot tell: an NVSwitch reported an event that it does not call fatal",
+}
+LINE_NEXT = {  # and what to do next
+    "command_not_found": (
+        "It says nothing of the GPUs or of the driver: the tool may be missing, lie outside of PATH, or be "
+        "left out of this container. Next: `lspci -nn -d 10de:` shows whether there is a card, `cat "
+        "/proc/driver/nvidia/version` whether its driver runs. A container gets the tool by `--gpus all`; on "
+        "Windows it is C:\\Windows\\System32\\nvidia-smi.exe."
+    ),
+    "sxid": (
+        "The switch recovers from an SXid that is not fatal, and one alone ends no job; many on one link may "
+        "come before a fault. Next: `sudo dmesg -T | grep -i sxid` shows whether it comes again and on "
+        "which link, `nvidia-smi nvlink -e` counts the errors of the links, `nvidia-smi -q` has the fabric's "
+        "state; paste them here."
+    ),
+}
 ALSO = "also seen"
 OVER = "over {window}"
 ONE_SAMPLE = "one sample"
@@ -272,4 +290,29 @@ PARTS = {
     "runtime": "runtime",
     "other_process": "other process",
     "unaccounted": "unaccounted",
+}
+REFUSED = {  # what cannot be read, and what to do
+    "nothing-of-a-gpu": (
+        "there is nothing of a GPU in this text that I can read. Paste the output of one of these commands "
+        "as it stands: `nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
+        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, or `dmesg -T | grep -i -E 'nvrm|xid'`"
+    ),
+    "nothing-pasted": (
+        "there is no text. Send what nvidia-smi says: `nvidia-smi | curl --data-binary @- ADDRESS/diagnose`"
+    ),
+    "too-large": (
+        "the pasted text is larger than the {mebibytes} MiB that are read. Paste the last part, or only the "
+        "lines that matter (`grep -i nvrm`)"
+    ),
+    "not-text": (
+        "this is not text but binary data. Paste the output of `nvidia-smi` itself; "
+        "unpack a .gz or .zip first"
+    ),
+    "refused-xml": (
+        "this XML declares entities or a document type that nvidia-smi does not write; it was not read. "
+        "Paste the output of `nvidia-smi -q -x` as it stands"
+    ),
+    "no-such-file": (
+        "explain: cannot read {name}: {reason}. Name a file, or pipe the output: nvidia-smi | gpudiag explain"
+    ),
 }

@@ -155,7 +155,7 @@ REASON = {
     "driver_not_loaded": "드라이버가 로드되지 않음",
     "library_not_found": "드라이버 라이브러리가 없음",
     "library_mismatch": "커널 모듈과 라이브러리의 버전이 다름",
-    "not_found": "없음",
+    "not_found": "장치를 찾지 못함",
     "unreachable": "연결할 수 없음",
     "not_enabled": "켜져 있지 않음",
     "nonsense": "있을 수 없는 값",
@@ -164,6 +164,24 @@ REASON = {
 NOT_ENOUGH = "아직 판단할 수 없습니다: {missing}"
 NOT_ENOUGH_BARE = "판단할 수 없습니다: 결정적인 값이 보이지 않습니다"
 MISSING_LIST = "{names} 항목이 보이지 않습니다"
+LINE = {
+    "command_not_found": "판단할 수 없습니다: 셸이 nvidia-smi를 찾지 못합니다",
+    "sxid": "판단할 수 없습니다: NVSwitch가 치명적이라고 하지 않은 이벤트를 보고했습니다",
+}
+LINE_NEXT = {
+    "command_not_found": (
+        "GPU나 드라이버의 상태는 이것으로 알 수 없습니다. 도구가 설치되지 않았거나, PATH에 없거나, 이 "
+        "컨테이너에 들어 있지 않을 수 있습니다. 다음: `lspci -nn -d 10de:`로 카드가 있는지, `cat "
+        "/proc/driver/nvidia/version`으로 드라이버가 동작하는지 확인하십시오. 컨테이너는 `--gpus all`로 "
+        "실행하면 도구가 들어옵니다. Windows에서는 C:\\Windows\\System32\\nvidia-smi.exe에 있습니다."
+    ),
+    "sxid": (
+        "치명적이지 않은 SXid는 스위치가 스스로 복구하며, 하나만으로는 작업이 끝나지 않습니다. 같은 링크에서 "
+        "자주 나오면 장애의 전조일 수 있습니다. 다음: `sudo dmesg -T | grep -i sxid`로 되풀이되는지와 어느 "
+        "링크인지, `nvidia-smi nvlink -e`로 링크의 오류 수, `nvidia-smi -q`로 fabric 상태를 확인하고 그 "
+        "출력을 붙여넣으십시오."
+    ),
+}
 ALSO = "함께 보임"
 OVER = "{window} 동안"
 ONE_SAMPLE = "샘플 하나"
@@ -270,4 +288,32 @@ PARTS = {
     "runtime": "런타임",
     "other_process": "다른 프로세스",
     "unaccounted": "확인되지 않음",
+}
+REFUSED = {
+    "nothing-of-a-gpu": (
+        "이 텍스트에서 읽을 수 있는 GPU 정보가 없습니다. 다음 명령 가운데 하나의 출력을 그대로 "
+        "붙여넣으십시오: "
+        "`nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
+        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, `dmesg -T | grep -i -E 'nvrm|xid'`"
+    ),
+    "nothing-pasted": (
+        "텍스트가 없습니다. nvidia-smi의 출력을 보내십시오: "
+        "`nvidia-smi | curl --data-binary @- 주소/diagnose`"
+    ),
+    "too-large": (
+        "붙여넣은 텍스트가 읽을 수 있는 크기({mebibytes} MiB)보다 큽니다. 마지막 부분이나 필요한 줄만 "
+        "붙여넣으십시오(`grep -i nvrm`)"
+    ),
+    "not-text": (
+        "텍스트가 아니라 바이너리 데이터입니다. `nvidia-smi`의 출력 자체를 붙여넣으십시오. .gz나 .zip은 먼저 "
+        "푸십시오"
+    ),
+    "refused-xml": (
+        "이 XML에는 nvidia-smi가 쓰지 않는 엔티티나 문서 형식 선언이 있어 읽지 않았습니다. "
+        "`nvidia-smi -q -x`의 출력을 그대로 붙여넣으십시오"
+    ),
+    "no-such-file": (
+        "explain: {name} 파일을 읽을 수 없습니다: {reason}. 파일을 지정하거나 출력을 파이프로 넘기십시오: "
+        "nvidia-smi | gpudiag explain"
+    ),
 }

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -171,3 +172,56 @@ def test_a_hub_that_never_answers_hangs_nobody(tmp_path: Path) -> None:
 
 def test_a_config_by_post_is_calculated(api: Api) -> None:
     assert api.client.kv(config=LLAMA_8B, tokens=8192)["total_bytes"] == 1 << 30
+
+
+def refused(api: Api, path: str, headers: dict[str, str], body: bytes | None = None) -> tuple[int, str]:
+    """(status, what the problem says)."""
+    request = urllib.request.Request(api.url + path, data=body, headers=headers)
+    with pytest.raises(urllib.error.HTTPError) as answer:
+        urllib.request.urlopen(request)
+    with answer.value as problem:
+        return problem.code, json.loads(problem.read())["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/v1/kv?model=llama-3-8b&tp=3&lang=ko", {}),
+        ("/v1/kv?model=llama-3-8b&tp=3", {"Accept-Language": "ko-KR,ko;q=0.9,en;q=0.8"}),
+        ("/kv?model=llama-3-8b&tp=3&lang=ko", {"Accept": "*/*"}),
+    ],
+)
+def test_a_refusal_is_korean_where_korean_is_asked_for(api: Api, path: str, headers: dict[str, str]) -> None:
+    status, said = refused(api, path, headers)
+
+    assert status == 422
+    assert said.startswith("tp: 어텐션 헤드 32개는 GPU 3장에 똑같이 나뉘지 않습니다.")
+
+
+def test_a_config_that_is_none_is_refused_in_korean(api: Api) -> None:
+    status, said = refused(api, "/v1/kv?lang=ko", {}, b'{"config": [1, 2]}')
+
+    assert status == 422
+    assert said == "config: JSON 객체가 필요합니다. 받은 값: 목록. 모델의 config.json을 보내십시오"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "sentence"),
+    [
+        (b"my GPU is slow", 422, "이 텍스트에서 읽을 수 있는 GPU 정보가 없습니다."),
+        (bytes(5000), 415, "텍스트가 아니라 바이너리 데이터입니다."),
+        (b" \n", 400, "텍스트가 없습니다."),
+    ],
+)
+def test_pasted_text_is_refused_in_korean(api: Api, body: bytes, status: int, sentence: str) -> None:
+    code, said = refused(api, "/diagnose", {"Accept-Language": "ko"}, body)
+
+    assert code == status
+    assert said.startswith(sentence)
+
+
+def test_a_language_without_words_is_refused_once(api: Api) -> None:
+    status, said = refused(api, "/v1/kv?model=llama-3-8b&lang=fr", {})
+
+    assert status == 400
+    assert "fr" in said

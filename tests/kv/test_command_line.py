@@ -199,3 +199,21 @@ def test_a_hub_that_cannot_be_reached_is_one_sentence(hub):
     assert code == 2
     assert error.count("\n") == 1
     assert "the Hugging Face hub cannot be reached" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "sentence"),
+    [
+        (["llama-3-8b", "--tp", "3", "--lang", "ko"], {}, "gpudiag: tp: 어텐션 헤드 32개는"),
+        (["llama-3-8b", "--tp", "3"], {"GPUDIAG_LANG": "ko"}, "gpudiag: tp: 어텐션 헤드 32개는"),
+        (["llama-3-8b", "8192", "4096", "--lang", "ko"], {}, "gpudiag: tokens: 두 번 지정했습니다 (8192"),
+        (["-", "--lang", "ko"], {}, "gpudiag: config: 표준 입력: JSON이 아닙니다."),
+        (["-", "--lang", "en"], {"GPUDIAG_LANG": "ko"}, "gpudiag: config: standard input is not JSON;"),
+    ],
+)
+def test_a_refusal_is_said_in_the_language_that_was_asked_for(words, environment, sentence):
+    code, out, err = run(*words, stdin="not json", **environment)
+
+    assert (code, out) == (2, "")
+    assert err.startswith(sentence)
+    assert len(err.splitlines()) == 1

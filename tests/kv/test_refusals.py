@@ -39,12 +39,19 @@ def test_a_korean_refusal_glues_no_particle_to_a_value(key: str) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"tp": 3}, "tp: 어텐션 헤드 32개는 GPU 3장에 똑같이 나뉘지 않습니다. 이 모델에 쓸 수 있는 tp: 1, 2, 4, 8, 16, 32"),
+        (
+            {"tp": 3},
+            "tp: 어텐션 헤드 32개는 GPU 3장에 똑같이 나뉘지 않습니다. "
+            "이 모델에 쓸 수 있는 tp: 1, 2, 4, 8, 16, 32",
+        ),
         ({"tokens": 0}, "tokens: 0 값은 범위를 벗어났습니다. 1 이상 100,000,000 이하로 지정하십시오"),
         ({"tokens": "many"}, "tokens: 숫자가 필요합니다. 받은 값: 'many'"),
-        ({"gpu": 0.001}, "gpu: 0.001 GiB 값은 범위를 벗어났습니다. GPU 한 장의 메모리를 0.5~4096 GiB로 지정하십시오"),
+        (
+            {"gpu": 0.001},
+            "gpu: 0.001 GiB 값은 범위를 벗어났습니다. GPU 한 장의 메모리를 0.5~4096 GiB로 지정하십시오",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_option_is_named_in_korean(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(KvError) as refused:
         calculate(Question.from_mapping({"model": "llama-3-8b", **options}))

@@ -41,3 +41,13 @@ def test_a_failure_is_one_line_without_a_traceback(tmp_path: Path) -> None:
         assert done.returncode != 0
         assert 1 == len(done.stderr.strip().splitlines())
         assert "Traceback" not in done.stderr
+
+
+def test_a_refusal_is_said_in_the_language_that_was_asked_for() -> None:
+    nothing, missing = (
+        explained("-", "--lang", "ko", text="GPU가 느립니다"),
+        explained("none", "--lang", "ko"),
+    )
+
+    assert nothing.stderr.startswith("gpudiag: 이 텍스트에서 읽을 수 있는 GPU 정보가 없습니다.")
+    assert missing.stderr.startswith("gpudiag: explain: none 파일을 읽을 수 없습니다:")

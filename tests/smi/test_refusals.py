@@ -9,7 +9,7 @@ import time
 import pytest
 
 from gpudiag.errors import GpudiagError
-from gpudiag.smi import NothingOfAGpu, NotText, RefusedXml, TooLarge, read, window_of
+from gpudiag.smi import NothingOfAGpu, NothingPasted, NotText, RefusedXml, TooLarge, read, window_of
 from tests.smi import writers
 from tests.smi.tables import gpu, machine
 
@@ -73,6 +73,15 @@ def test_more_than_four_mebibytes_is_refused(body: str | bytes) -> None:
         read(body)
 
     assert 413 == refused.value.status
+
+
+@pytest.mark.parametrize("refusal", [NothingOfAGpu(), NothingPasted(), NotText(), RefusedXml(), TooLarge()])
+def test_every_refusal_names_a_command_in_both_languages(refusal: GpudiagError) -> None:
+    english, korean = refusal.said("en"), refusal.said("ko")
+
+    assert english == str(refusal) != korean
+    assert "`" in english and "`" in korean
+    assert "{" not in english + korean
 
 
 def filled(piece: str) -> str:

@@ -1,0 +1,102 @@
+"""A single line of a shell, of the tool or of the kernel: what it tells, and what it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudiag.examine import examine
+from gpudiag.explain import Diagnosis, explain
+from gpudiag.smi import window_of
+from gpudiag.words import Language
+from tests.smi import writers
+from tests.smi.tables import gpu, machine
+
+NOT_FOUND = {
+    "bash": "-bash: nvidia-smi: command not found",
+    "bash in a script": "./check.sh: line 3: nvidia-smi: command not found",
+    "bash in Korean": "bash: nvidia-smi: 명령어를 찾을 수 없습니다",
+    "bash in older Korean": "bash: nvidia-smi: 명령을 찾을 수 없음",
+    "zsh": "zsh: command not found: nvidia-smi",
+    "dash": "/bin/sh: 1: nvidia-smi: not found",
+    "fish": "fish: Unknown command: nvidia-smi",
+    "sudo in Korean": "sudo: nvidia-smi: 명령이 없습니다",
+    "Ubuntu": "Command 'nvidia-smi' not found, but can be installed with:\nsudo apt install nvidia-utils-535",
+    "Ubuntu in Korean": "명령어 'nvidia-smi' 을(를) 찾을 수 없습니다. 그러나 다음을 통해 설치할 수 있습니다:",
+    "cmd": "'nvidia-smi' is not recognized as an internal or external command,",
+    "cmd in Korean": "'nvidia-smi'은(는) 내부 또는 외부 명령, 실행할 수 있는 프로그램, 또는",
+    "PowerShell": "nvidia-smi : The term 'nvidia-smi' is not recognized as the name of a cmdlet, function",
+    "PowerShell in Korean": "nvidia-smi : 'nvidia-smi' 용어가 cmdlet, 함수의 이름으로 인식되지 않습니다.",
+    "docker": 'OCI runtime create failed: exec: "nvidia-smi": executable file not found in $PATH: unknown.',
+    "env": "env: ‘nvidia-smi’: No such file or directory",
+}
+NOT_FATAL = {
+    "said so": "nvidia-nvswitch3: SXid (PCI:0000:a8:00.0): 12028, Non-fatal, Link 32 egress PRIV error",
+    "not said": "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 22013, Severity 0 Engine instance 61",
+}
+CANNOT_START = {
+    "the driver's adapter": "NVRM: GPU 0000:3b:00.0: RmInitAdapter failed! (0x24:0x72:1568)",
+    "no room on the bus": (
+        "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:\n"
+        "NVRM: BAR1 is 0M @ 0x0 (PCI:0000:3b:00.0)"
+    ),
+    "no room for its registers": (
+        "[    7.1] NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:\n"
+        "               NVRM: BAR0 is 0M @ 0x0 (PCI:0000:3b:00.0)\n"
+        "[    7.2] NVRM: The system BIOS may have misconfigured your GPU.\n"
+        "[    7.4] NVRM: The NVIDIA probe routine failed for 1 device(s)."
+    ),
+}
+
+
+def diagnosis(text: str, language: Language = "en") -> Diagnosis:
+    return explain(examine(window_of(text)), language)
+
+
+@pytest.mark.parametrize("text", NOT_FOUND.values(), ids=NOT_FOUND.keys())
+def test_a_shell_that_finds_no_tool_tells_nothing_of_the_gpu(text: str) -> None:
+    english, korean = diagnosis(text), diagnosis(text, "ko")
+
+    assert "unknown" == english.verdict["severity"]
+    assert "cannot tell: the shell does not find nvidia-smi" == english.verdict["headline"]
+    assert "판단할 수 없습니다: 셸이 nvidia-smi를 찾지 못합니다" == korean.verdict["headline"]
+    assert any("lspci" in note for note in english.notes) and any("lspci" in note for note in korean.notes)
+
+
+@pytest.mark.parametrize("text", NOT_FATAL.values(), ids=NOT_FATAL.keys())
+def test_an_event_of_a_switch_that_is_not_fatal_is_neither_fault_nor_health(text: str) -> None:
+    english, korean = diagnosis(text), diagnosis(text, "ko")
+
+    assert ("unknown", []) == (english.verdict["severity"], english.findings)
+    assert "not call fatal" in english.verdict["headline"] and "NVSwitch" in korean.verdict["headline"]
+    assert any("grep -i sxid" in note for note in english.notes)
+    assert any("grep -i sxid" in note for note in korean.notes)
+
+
+def test_a_fatal_event_of_a_switch_speaks_for_itself() -> None:
+    found = diagnosis("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up")
+
+    assert ("critical", "sxid-nvswitch") == (found.verdict["severity"], found.verdict["rule"])
+    assert [] == found.notes
+
+
+@pytest.mark.parametrize("text", CANNOT_START.values(), ids=CANNOT_START.keys())
+def test_a_card_that_the_driver_cannot_start_is_named(text: str) -> None:
+    found = diagnosis(text)
+
+    assert ("critical", "gpu-init-failed") == (found.verdict["severity"], found.verdict["rule"])
+    assert "0000:3b:00.0" in found.verdict["headline"]
+
+
+def test_no_devices_is_a_driver_without_a_card() -> None:
+    english, korean = diagnosis("No devices were found"), diagnosis("No devices were found", "ko")
+
+    assert ("critical", "nvml-unavailable") == (english.verdict["severity"], english.verdict["rule"])
+    assert "no device found" in english.verdict["headline"]
+    assert "이 노드에서 NVIDIA 드라이버가 응답하지 않음: 장치를 찾지 못함" == korean.verdict["headline"]
+
+
+def test_a_missing_tool_beside_a_table_does_not_take_the_word() -> None:
+    found = diagnosis("bash: nvidia-smi: command not found\n" + writers.table(machine(gpu(0))))
+
+    assert "shell" not in found.verdict["headline"]
+    assert not any("lspci" in note for note in found.notes)

@@ -28,9 +28,10 @@ from gpudiag.agent.kernel_log import KernelLog
 from gpudiag.agent.local import Door
 from gpudiag.agent.processes import Processes
 from gpudiag.agent.reporter import Api, Reporter
-from gpudiag.agent.sampler import Harvest, Sampler
+from gpudiag.agent.sampler import Sampler
 from gpudiag.agent.servers import DeclaredServer, Servers
 from gpudiag.agent.spool import Spool
+from gpudiag.agent.worker import Harvest
 from gpudiag.model import AgentReading, Gap, HostReading, KernelEvent, ProcessReading, Snapshot, Source
 
 HISTORY = 360  # snapshots kept for `gpudiag why`: an hour

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudiag.agent.metrics import LIMITS, MEMORY_USED, RX, SAMPLED, SLOTS, TX, UTILIZATION
+from gpudiag.agent.nvml.metrics import LIMITS, MEMORY_USED, RX, SAMPLED, SLOTS, TX, UTILIZATION
 from gpudiag.model import GpuReading, Samples
 
 _COLUMNS = SLOTS[:7]
+_RATES = ("pcie_tx_bytes_per_second", "pcie_rx_bytes_per_second")
 
 
 def put_samples(
@@ -19,10 +20,13 @@ def put_samples(
 ) -> None:
     """Turns the rows of one GPU into its sample lists and latest values; nonsense becomes a gap.
 
-    `first_is_old`: the first row was in the last harvest already and serves only for rates.
+    `first_is_old`: the first row was in the last harvest already and serves only for rates. Without a fresh
+    row the driver was too slow.
     """
     fresh = [row for _, row in (rows[1:] if first_is_old else rows)]
     if not fresh:
+        for field in (*_COLUMNS, *_RATES):
+            missing.setdefault(field, "timeout")
         return
     samples = Samples()
     columns = list(zip(*fresh, strict=True))
@@ -38,8 +42,7 @@ def put_samples(
         _put(reading, samples, field, list(column), missing)
     rates = _rates(rows if first_is_old else [rows[0], *rows])
     if rates is not None:
-        reading_rates = (("pcie_tx_bytes_per_second", rates[0]), ("pcie_rx_bytes_per_second", rates[1]))
-        for field, column_of_rates in reading_rates:
+        for field, column_of_rates in zip(_RATES, rates, strict=True):
             _put(reading, samples, field, column_of_rates, missing)
     reading.samples = samples
 

@@ -13,8 +13,9 @@ import pytest
 
 from gpudiag.agent.clock import RealClock
 from gpudiag.agent.nvml import Library, NvmlFault
-from gpudiag.agent.sampler import Harvest, Sampler
+from gpudiag.agent.sampler import Sampler
 from gpudiag.agent.samples import put_samples
+from gpudiag.agent.worker import Harvest
 from gpudiag.model import GpuReading, Snapshot
 from tests.doubles.nvml import GIB, MIB, MigSlice, Nvml
 

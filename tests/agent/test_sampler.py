@@ -6,7 +6,8 @@ import threading
 import time
 
 from gpudiag.agent.clock import ScaledClock
-from gpudiag.agent.sampler import Harvest, Sampler
+from gpudiag.agent.sampler import Sampler
+from gpudiag.agent.worker import Harvest
 from tests.doubles.nvml import Nvml
 
 FAST = 40  # seconds of the scenario in one real second

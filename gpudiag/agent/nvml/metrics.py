@@ -25,6 +25,8 @@ UTILIZATION, MEMORY_UTILIZATION, MEMORY_USED, POWER, SM_CLOCK, TEMPERATURE, REAS
     10
 )
 
+NOT_AVAILABLE = (0xFFFFFFFF, 2**64 - 1)  # the numbers with which NVML says that there is none
+
 # What a fast value can be at most. Above it the driver answered nonsense: 4294967295 is one of its ways.
 LIMITS = {
     "utilization_percent": 100,
@@ -133,8 +135,6 @@ RARE: tuple[Row, ...] = (
         (_UNCORRECTED, _AGGREGATE, _SRAM),
     ),
     Row(("row_remap_banks_none",), "nvmlDeviceGetRowRemapperHistogram", (), lambda banks: (banks.none,)),
-    Row(("retired_pages_single_bit",), "nvmlDeviceGetRetiredPages", (0,), lambda pages: (len(pages),)),
-    Row(("retired_pages_double_bit",), "nvmlDeviceGetRetiredPages", (1,), lambda pages: (len(pages),)),
     Row(("retired_pages_pending",), "nvmlDeviceGetRetiredPagesPendingStatus", (), _switch),
     Row(("pcie_link_generation_max",), "nvmlDeviceGetMaxPcieLinkGeneration"),
     Row(("pcie_link_width_max",), "nvmlDeviceGetMaxPcieLinkWidth"),
@@ -182,6 +182,8 @@ GPM = (  # NVML_GPM_METRIC_… number, field, factor: percent → ratio, MiB →
     (60, "nvlink_rx", 2.0**20),
     (61, "nvlink_tx", 2.0**20),
 )
+
+RETIRED_PAGES = ("retired_pages_single_bit", "retired_pages_double_bit")  # by NVML's number of the cause
 
 FABRIC_STATES = {0: "not_supported", 1: "not_started", 2: "in_progress", 3: "completed"}
 FABRIC_HEALTH = (  # place of two bits in the mask, where 1 means "true"

@@ -1,0 +1,91 @@
+"""What is asked at snapshots: the rows of `metrics.py`, the extras, the processes.
+
+One call after the other, as a generator that stops between them: on a driver that is slow, seconds pass from
+the first to the last, and whoever runs it may do something else in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudiag.agent.nvml.calls import Calls
+from gpudiag.agent.nvml.device import Device
+from gpudiag.agent.nvml.extras import Extra
+from gpudiag.agent.nvml.faults import CAUGHT, DeviceFault
+from gpudiag.agent.nvml.metrics import NOT_AVAILABLE, Row
+from gpudiag.agent.nvml.processes import ask_processes
+
+RETRY_SECONDS = 600.0
+RARE_SECONDS = 60.0
+
+
+def look(nvml: Calls, device: Device, now: float, time_of_day: float) -> Iterator[None]:
+    """Asks everything that is due, and keeps it in the device; a GPU that does not answer ends it."""
+    if device.error is not None or device.handle is None:
+        return
+    try:
+        yield from _look(nvml, device, now, time_of_day)
+    except DeviceFault as fault:
+        device.error = fault.reason
+
+
+def _look(nvml: Calls, device: Device, now: float, time_of_day: float) -> Iterator[None]:
+    if device.retry_at is None:
+        device.retry_at = now + RETRY_SECONDS
+    if now >= device.retry_at:
+        device.retry_at = now + RETRY_SECONDS
+        device.asks_again()
+    mig_before = device.known.get("mig_mode")
+    yield from _rows(nvml, device, device.slow)
+    if mig_before is not None and device.known.get("mig_mode") != mig_before:
+        device.asks_again()
+    yield from _extras(nvml, device, device.extras)
+    yield from ask_processes(nvml, device, time_of_day)
+    if device.rare_at is None or now >= device.rare_at:
+        device.rare_at = now + RARE_SECONDS
+        yield from _rows(nvml, device, device.rare)
+        yield from _extras(nvml, device, device.rare_extras)
+
+
+def _rows(nvml: Calls, device: Device, rows: list[Row]) -> Iterator[None]:
+    """Makes the calls; takes out of `rows` those that are not worth asking next time."""
+    for row in list(rows):
+        device.forgets_failure(row.fields)
+        if not _ask_row(nvml, device, row):
+            rows.remove(row)
+        yield
+
+
+def _ask_row(nvml: Calls, device: Device, row: Row) -> bool:
+    """Whether the row is worth asking again."""
+    try:
+        answer = nvml.make(row.call, device.handle, *row.arguments)
+    except CAUGHT as error:
+        lasts = device.notes(row.fields, error)
+        if device.error:
+            raise DeviceFault(device.error) from None
+        return not lasts
+    except AttributeError:  # these bindings are older than the row
+        return not device.refuses(row.fields, "function_not_found")
+    if answer in NOT_AVAILABLE:
+        device.refuses(row.fields, "nonsense")
+        return True
+    for field, value in zip(row.fields, row.take(answer), strict=True):
+        if value in NOT_AVAILABLE:
+            device.refuses((field,), "nonsense")
+        elif value is not None:
+            device.known[field] = value
+    return True
+
+
+def _extras(nvml: Calls, device: Device, extras: list[Extra]) -> Iterator[None]:
+    for extra in list(extras):
+        device.forgets_failure(extra.fields)
+        try:
+            yield from extra.ask(nvml, device) or ()
+        except CAUGHT as error:
+            if device.notes(extra.fields, error):
+                extras.remove(extra)
+            if device.error:
+                raise DeviceFault(device.error) from None
+        yield

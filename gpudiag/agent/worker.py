@@ -1,0 +1,303 @@
+"""The thread that makes the calls into NVML: a sweep over all GPUs every second, a closer look at snapshots.
+
+On a driver that is slow a look takes longer than a snapshot waits. It is made in steps, then, with the sweeps
+in between, and a snapshot that is in a hurry gets what is known by then; what is not is a gap, "timeout".
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+from typing import TYPE_CHECKING
+
+from gpudiag.agent.clock import Clock
+from gpudiag.agent.nvml import Device, Library, NvmlFault
+from gpudiag.agent.samples import put_samples
+from gpudiag.model import Gap, GpuReading, GpuUse, NvmlReading
+
+if TYPE_CHECKING:
+    from gpudiag.agent.sampler import Sampler
+
+SILENT_SECONDS = 3.0
+PATIENCE_STEP = 0.25
+HURRY_SHARE = 0.25  # of the patience, after which a look that goes on is not waited for
+ROWS_KEPT = 120
+REOPEN_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+
+
+class Harvest:
+    """What one snapshot knows of the GPUs."""
+
+    def __init__(self) -> None:
+        self.gpus: list[GpuReading] = []
+        self.uses: dict[int, list[GpuUse]] = {}  # pid → what it does on each GPU
+        self.minors: dict[int, int] = {}  # N of /dev/nvidiaN → GPU index
+        self.xids: list[tuple[int | None, int]] = []  # GPU index and Xid, where `listens` is on
+        self.gaps: list[Gap] = []
+        self.nvml = NvmlReading()
+        self.driver_version: str | None = None
+        self.cuda_version: str | None = None
+
+
+class Worker:
+    """One life of the sampling thread."""
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        clock: Clock,
+        period: float,
+        stop: threading.Event,
+        generation: int,
+        before: Worker | None,
+    ) -> None:
+        self._sampler, self._clock, self._period, self._stop = sampler, clock, period, stop
+        self.wake = threading.Event()
+        self.abandoned = False
+        self.call: str | None = None
+        self._since: float | None = None
+        self.busy_with: Device | None = None
+        self.library = Library(self._enters)
+        if before is not None:
+            self.library.adopt(before.library)
+        self._fault: NvmlFault | None = None
+        self._attempt = 0
+        self._open_at = 0.0
+        self._due = 0.0
+        self._sweep_began: float | None = None
+        self._sweeps: list[float] = []  # how long they took
+        self._xids: list[tuple[int | None, int]] = []
+        self._wanted = threading.Event()
+        self._hurry_at = 0.0
+        self._ready = threading.Event()
+        self._found: Harvest | None = None
+        self._thread = threading.Thread(target=self._run, name=f"nvml-{generation}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self, seconds: float) -> None:
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def silent_seconds(self) -> float:
+        """How long the call that is being made has not come back; 0 between calls."""
+        since = self._since
+        return self._clock.monotonic() - since if since is not None else 0.0
+
+    def order(self, patience: float) -> Harvest | None:
+        """Asks the thread for a harvest and waits; None when no call comes back for so long."""
+        if self._found is None:  # else the answer to the last order came too late, and is still good
+            self._ready.clear()
+            self._hurry_at = self._clock.monotonic() + HURRY_SHARE * patience
+            self._wanted.set()
+            self.wake.set()
+        until = self._clock.monotonic() + patience
+        while not self._clock.wait(self._ready, PATIENCE_STEP):
+            if self.silent_seconds() >= SILENT_SECONDS or self._clock.monotonic() >= until:
+                return None
+        found, self._found = self._found, None
+        return found
+
+    # ---- in the thread
+
+    def _enters(self, call: str) -> None:
+        if self.abandoned:
+            raise _Abandoned
+        self.call = call
+        self._since = self._clock.monotonic()
+
+    def _run(self) -> None:
+        try:
+            self._due = self._clock.monotonic()
+            while not self._stop.is_set() and not self.abandoned:
+                self._sweep_when_due()
+                if self._wanted.is_set():
+                    self._look()
+                    self._hand_over_if_wanted()
+                self._clock.wait(self.wake, self._due - self._clock.monotonic())
+                self.wake.clear()
+            if not self.abandoned:
+                self.library.close()
+        except _Abandoned:
+            pass
+        finally:
+            self._since = None
+            if self.busy_with is not None:
+                self.busy_with.hangs = False  # its call came back: it may be asked again
+
+    # ---- sweeps
+
+    def _sweep_when_due(self) -> None:
+        start = self._clock.monotonic()
+        if start >= self._due - 0.001:
+            self._sweep()
+            end = self._clock.monotonic()
+            self._due = max(self._due + self._period, end + (end - start))  # half of the time is for the rest
+
+    def _sweep(self) -> None:
+        """One row of fast values from every GPU."""
+        if not self._have_driver():
+            return
+        start = self._sweep_began = self._clock.monotonic()
+        try:
+            for device in self.library.devices:
+                self._hand_over_in_a_hurry()
+                if not device.hangs:
+                    self._sample(device)
+        except NvmlFault as fault:
+            self._lose(fault)
+        except _Abandoned:
+            raise
+        except Exception as error:  # the watcher must outlive whatever the driver's answers do to it
+            self._lose(_surprise(error))
+        self._sweep_began = None
+        self._rests()
+        self._sweeps.append(self._clock.monotonic() - start)
+        del self._sweeps[:-ROWS_KEPT]
+
+    def _sample(self, device: Device) -> None:
+        self.busy_with = device
+        start = self._clock.monotonic()
+        row = self.library.sample(device, self._clock.time())
+        if self.abandoned:
+            raise _Abandoned
+        if row is not None:
+            device.rows.append((start, row))
+            del device.rows[:-ROWS_KEPT]
+
+    # ---- opening and losing NVML
+
+    def _have_driver(self) -> bool:
+        now = self._clock.monotonic()
+        if self._sampler.released:
+            self.library.close()
+            self._rests()
+            return False
+        if self.library.is_open:
+            return True
+        if now < self._open_at:
+            return False
+        try:
+            self.library.open()
+        except NvmlFault as fault:
+            self._lose(fault)
+            return False
+        took = self._clock.monotonic() - now
+        if self._sampler.first_call_seconds is None:
+            self._sampler.first_call_seconds = took
+        self._fault, self._attempt = None, 0
+        self._rests()
+        return True
+
+    def _lose(self, fault: NvmlFault) -> None:
+        """Closes NVML and plans the next try, ever more rarely."""
+        self._fault = fault
+        self.library.close()
+        self._open_at = self._clock.monotonic() + REOPEN_SECONDS[min(self._attempt, len(REOPEN_SECONDS) - 1)]
+        self._attempt += 1
+        self._rests()
+
+    def _rests(self) -> None:
+        """No call is being made."""
+        self.busy_with = None
+        self._since = None
+
+    # ---- looks
+
+    def _look(self) -> None:
+        """Everything but the fast values, of all GPUs; what must not wait is done between two calls."""
+        if not self._sweeps:
+            self._sweep()  # asked twice within a second: no snapshot goes without a sample
+        if not self._have_driver():
+            return
+        try:
+            if self.library.count_changed():
+                self.library.find_devices()
+            for device in self.library.devices:
+                if not device.hangs and not self._look_at(device):
+                    return
+            if self._sampler.listens:
+                self._xids += self.library.events()
+        except _Abandoned:
+            raise
+        except Exception as error:
+            self._lose(error if isinstance(error, NvmlFault) else _surprise(error))
+        self._rests()
+
+    def _look_at(self, device: Device) -> bool:
+        """Whether NVML is still there afterwards."""
+        self.busy_with = device
+        for _ in self.library.look(device, self._clock.monotonic(), self._clock.time()):
+            self._hand_over_in_a_hurry()
+            self._sweep_when_due()
+            if not self.library.is_open:
+                return False
+            self.busy_with = device
+        device.looked_at = self._clock.monotonic()
+        return True
+
+    # ---- handing over
+
+    def _hand_over_in_a_hurry(self) -> None:
+        if self._wanted.is_set() and self._clock.monotonic() >= self._hurry_at:
+            self._hand_over_if_wanted()
+
+    def _hand_over_if_wanted(self) -> None:
+        if self._wanted.is_set():
+            self._wanted.clear()
+            self._found = self._gather()
+            self._ready.set()
+
+    def _gather(self) -> Harvest:
+        """What is known at this moment. Makes no call."""
+        found = Harvest()
+        self._tell_sweeps(found.nvml)
+        for device in self.library.devices:
+            _tell(device, found, self._clock.monotonic())
+        found.xids, self._xids = self._xids, []
+        if self._fault is not None and not self.library.is_open:
+            found.nvml.error, found.nvml.error_code = self._fault.reason, self._fault.code
+            gap = Gap(subject="node", metric="nvml", reason=self._fault.reason, detail=self._fault.detail)
+            found.gaps.append(gap)
+        return found
+
+    def _tell_sweeps(self, nvml: NvmlReading) -> None:
+        spans = self._sweeps
+        if not spans and self._sweep_began is not None:
+            spans = [self._clock.monotonic() - self._sweep_began]  # it goes on
+        if spans:
+            nvml.sweep_seconds = round(statistics.median(spans), 6)
+            nvml.sweep_seconds_max = round(max(spans), 6)
+        self._sweeps = []
+
+
+def _tell(device: Device, found: Harvest, now: float) -> None:
+    """Puts one GPU into the harvest."""
+    subject = f"gpu:{device.index}"
+    if device.minor is not None:
+        found.minors[device.minor] = device.index
+    reading = device.reading()
+    found.gpus.append(reading)
+    missing = device.missing(now)
+    rows, device.rows = device.rows, device.rows[-1:]
+    if reading.error is not None:
+        missing["*"] = reading.error
+    else:
+        put_samples(reading, rows, missing, first_is_old=device.harvested)
+        for pid, use in (device.uses or {}).items():
+            found.uses.setdefault(pid, []).append(use)
+    device.harvested = bool(device.rows)
+    found.gaps += [Gap(subject=subject, metric=field, reason=why) for field, why in missing.items()]
+
+
+class _Abandoned(Exception):
+    """This thread was given up while it hung; what it brings back is too late."""
+
+
+def _surprise(error: Exception) -> NvmlFault:
+    return NvmlFault("unknown_error", detail=f"{type(error).__name__}: {error}"[:200])

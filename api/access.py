@@ -157,9 +157,10 @@ class Gate:
                 raise Unauthorized("the Authorization header wants the form 'Bearer TOKEN'")
             return value.strip()
         cookie = req.cookies.get(COOKIE) if "HTTP_COOKIE" in environ else None
-        if cookie and (req.method in ("GET", "HEAD") or self._same_origin(req)):
-            return cookie
-        return None
+        if not cookie or (req.method not in ("GET", "HEAD") and not self.same_origin(req)):
+            return None
+        # Browsers send a cookie to every port of a host: an unknown one may be another server's.
+        return cookie if self.token_of(cookie) is not None else None
 
     # ---- tokens
 
@@ -196,10 +197,11 @@ class Gate:
             return False  # what a proxy speaks that adds no header; people's tools speak 1.1
         if not environ.keys().isdisjoint(FORWARDED):
             return False
-        return is_loopback_host(environ.get("HTTP_HOST", "")) and self._same_origin(req)
+        return is_loopback_host(environ.get("HTTP_HOST", "")) and self.same_origin(req)
 
     @staticmethod
-    def _same_origin(req: Request) -> bool:
+    def same_origin(req: Request) -> bool:
+        """Whether no page of another site made the browser send it."""
         origin = req.environ.get("HTTP_ORIGIN")
         return origin is None or urlsplit(origin).netloc.lower() == req.environ.get("HTTP_HOST", "").lower()
 

@@ -38,6 +38,8 @@ HISTORY_METRICS = (
 CHANGED_SECONDS = 5.0  # what changed since a node was ok is looked up again after so long
 MOST_REMEMBERED = 20_000
 LONGEST_HISTORY = 7 * 86_400.0
+LONGEST_PAST = 86_400.0  # of the past that is judged again: every snapshot of it is read
+AHEAD_SECONDS = 300.0  # how far the asker's clock may be ahead of ours
 
 
 def iso(at: float | None) -> str | None:
@@ -48,12 +50,18 @@ def iso(at: float | None) -> str | None:
     return text.replace("+00:00", "Z")
 
 
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 
 
 def moment(text: str, now: float) -> float:
     """A moment as people write it: Unix seconds, ISO 8601, `10m` (ago), `14:05` (UTC, the last one)."""
-    text = text.strip()
+    at = _moment(text.strip(), now)
+    if at > now + AHEAD_SECONDS:
+        raise BadRequest(f"at={plain(text, 40)!r} is still to come; ask for a moment of the past")
+    return at
+
+
+def _moment(text: str, now: float) -> float:
     try:
         number = float(text)
         if 1e8 < number < 1e11:
@@ -242,6 +250,7 @@ class Answers:
         state = place_of(self.judge, node).state
         span = min(seconds, LONGEST_HISTORY)
         if at is not None:
+            judged_again(span, "span", f"{span:.0f}s")
             past = self.judge.past(state, min(moment(at, self.now()), self.now()), span)
             if past is None:
                 raise NoSuch(f"nothing is kept of {node} at {plain(at, 40)}")
@@ -333,6 +342,14 @@ class Answers:
     def accepts(self, token: str) -> bool:
         return self.gate.accepts(token)
 
+    def from_our_page(self) -> bool:
+        """By what the browser says of it; an older one names only where the page is from."""
+        site = request.headers.get("Sec-Fetch-Site")
+        return self.gate.same_origin(request) if site is None else site in ("same-origin", "none")
+
+    def encrypted(self) -> bool:
+        return request.is_secure or self.public_url.startswith("https://")
+
 
 NOTES = {
     "en": {
@@ -387,9 +404,17 @@ def series_of(window: Window, span: float, metrics: tuple[str, ...]) -> dict[str
 
 def span_of(text: str) -> float:
     try:
-        return seconds(text)
+        found = seconds(text)
     except ValueError as error:
         raise BadRequest(f"window={plain(text, 40)!r} {error}") from None
+    return judged_again(found, "window", text)
+
+
+def judged_again(span: float, name: str, text: str) -> float:
+    """A span of the past, when it is not too long to be judged again; raises BadRequest."""
+    if span > LONGEST_PAST:
+        raise BadRequest(f"{name}={plain(text, 40)!r} is longer than a day; ask for less, such as 6h")
+    return span
 
 
 def cursor_of(text: str | None) -> int:

@@ -249,9 +249,8 @@ def _store_of(options: argparse.Namespace, *, may_make: bool = False) -> Iterato
 
 def _create(options: argparse.Namespace) -> int:
     from api.store.tokens import is_pattern
-    from gpudiag.cli.terminal import token_in
 
-    node, given, now = _node_of(options), token_in(options.from_file), time.time()
+    node, given, now = _node_of(options), _given(options.from_file), time.time()
     with _store_of(options, may_make=True) as store:
         token = None
         if given is not None:
@@ -268,6 +267,19 @@ def _create(options: argparse.Namespace) -> int:
         if node and is_pattern(node):
             print(_reach(store, entry), file=sys.stderr)
     return 0
+
+
+def _given(file: str | None) -> str | None:
+    """The token that a file holds."""
+    if file is None:
+        return None
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise WrongOption(
+            f"token: {file} cannot be read ({reason}); --from wants a file that holds a token"
+        ) from None
 
 
 def _node_of(options: argparse.Namespace) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Any
 
 from flask import Blueprint, Response, g, request
@@ -11,20 +12,23 @@ from api.answers import iso, mute_json
 from api.app import Parts, parts
 from api.problems import NoSuch, Unprocessable
 from api.resources.asked import body_object, json_answer, language, text_of
+from api.store.tokens import EVERY_NODE, is_pattern
 from gpudiag.settings import seconds
 from gpudiag.words.foreign import plain
 
 decisions = Blueprint("decisions", __name__)
 
 LONGEST_MUTE = 30 * 86_400.0
+LONGEST_NAME = 255
+MOST_MUTES = 1_000
 
 
 def _who(body: dict[str, Any]) -> str:
     """Who decides: as the body says, beside whose token it was."""
     told = text_of(body, "by", "", 200) or plain(request.args.get("by", ""), 200).strip()
     if told and g.token is not None:
-        return f"{told} (by {g.who})"
-    return told or g.who
+        told = f"{told} (by {g.who})"
+    return (told or g.who)[:LONGEST_NAME]
 
 
 def _span(body: dict[str, Any], least: float = 1.0) -> float:
@@ -32,7 +36,8 @@ def _span(body: dict[str, Any], least: float = 1.0) -> float:
     if given is None:
         raise Unprocessable('seconds is missing: how long it holds, such as 7200 or "2h"')
     try:
-        found = 0.0 if given == 0 and least == 0 else seconds(given)
+        ends = least == 0 and not isinstance(given, bool) and given in (0, "0", "0s")
+        found = 0.0 if ends else seconds(given)
     except ValueError as error:
         raise Unprocessable(f"seconds {error}") from None
     if found > LONGEST_MUTE:
@@ -92,11 +97,15 @@ def mute() -> Response:
     body = body_object()
     node, lasts = text_of(body, "node", longest=253), _span(body)
     rule = text_of(body, "rule", longest=64) if body.get("rule") is not None else None
-    if not any(sign in node for sign in "*?["):
-        here.answers.node(node)
+    _known(here, node)
     if rule is not None and rule not in here.answers.rules.by_id:
         raise Unprocessable(f"there is no rule {plain(rule, 64)!r}; /v1/rules lists them")
     who, why = _who(body), text_of(body, "why", "", 2_000)
+
+    if len(here.store.decisions.mutes(here.answers.now())) >= MOST_MUTES:
+        raise Unprocessable(
+            f"{MOST_MUTES} mutes hold already; end some (DELETE /v1/mutes/ID), or mute a pattern"
+        )
 
     def act() -> Any:
         now = here.answers.now()
@@ -108,6 +117,14 @@ def mute() -> Response:
         return made
 
     return json_answer(mute_json(here.writer.do(act)), 201)
+
+
+def _known(here: Parts, node: str) -> None:
+    """Raise NoSuch where a name, or a pattern of names, fits no node: it would keep nobody quiet."""
+    if not is_pattern(node):
+        here.answers.node(node)
+    elif node != EVERY_NODE and not any(fnmatchcase(name, node) for name in here.judge.nodes):
+        raise NoSuch(f"no node's name fits {plain(node, 80)!r}; /v1/nodes lists them, '*' is every node")
 
 
 @decisions.delete("/v1/mutes/<mute_id>")

@@ -34,3 +34,9 @@ class Answers(Protocol):
 
     def accepts(self, token: str) -> bool:
         """Whether a token may read."""
+
+    def from_our_page(self) -> bool:
+        """Whether no page of another site made the browser send the request at hand."""
+
+    def encrypted(self) -> bool:
+        """Whether the pages are reached by https, here or at the proxy in front."""

@@ -41,6 +41,12 @@ class NoSuchPage(GpudiagError):
     status = 404
 
 
+class FromElsewhere(GpudiagError):
+    """A page of another site made the browser send a form."""
+
+    status = 403
+
+
 def pages(answers: Answers, *, simulated: bool = False, chat: Chat | None = None) -> Blueprint:
     """The web pages over `answers`. `chat` adds the chat page; `simulated` says so on every page."""
     web = Blueprint(
@@ -271,20 +277,30 @@ def _add_login(web: Blueprint, answers: Answers) -> None:
 
     @web.post("/login")
     def log_in() -> AnyResponse:
+        if not answers.from_our_page():
+            raise FromElsewhere(
+                "this form was sent by a page of another site, or a proxy in front does not pass the Host "
+                "header on; open /login here and send it again"
+            )
         token = request.form.get("token", "").strip()
         goal = _inside(request.form.get("next"))
         if not token or not answers.accepts(token):
             return make_response(render_template("web/login.html", next=goal, wrong=True), 401)
         response = redirect(goal, 303)
         response.set_cookie(
-            TOKEN_COOKIE, token, max_age=A_WORKDAY, httponly=True, samesite="Strict", secure=request.is_secure
+            TOKEN_COOKIE,
+            token,
+            max_age=A_WORKDAY,
+            httponly=True,
+            samesite="Strict",
+            secure=answers.encrypted(),
         )
         return response
 
     @web.post("/logout")
     def log_out() -> AnyResponse:
         response = redirect(url_for("web.login"), 303)
-        response.delete_cookie(TOKEN_COOKIE, httponly=True, samesite="Strict", secure=request.is_secure)
+        response.delete_cookie(TOKEN_COOKIE, httponly=True, samesite="Strict", secure=answers.encrypted())
         return response
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 from api.access import TooOpen, check_binding
 from gpudiag.cli import main
-from gpudiag.client import ApiError, Client, Forbidden, Unauthorized
+from gpudiag.client import Answer, ApiError, Client, Forbidden, Unauthorized
 from tests.api.conftest import Api, ReportingNode
 
 
@@ -186,8 +187,16 @@ def test_what_could_be_guessed_becomes_no_token(
 
     assert main(["token", "--store", store, "create", "admin", "--from", str(file)]) == 2
     said = capsys.readouterr().err
-    assert "openssl rand" in said or "is empty" in said
+    assert "openssl rand" in said
     assert not weak or weak not in said
+
+
+def test_a_token_file_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = f"sqlite:///{tmp_path}/store.sqlite3"
+
+    assert main(["token", "--store", store, "create", "admin", "--from", f"{tmp_path}/none"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_token_is_not_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,6 +284,83 @@ def test_pages_ask_for_a_login(api: Api) -> None:
     # A cookie alone decides nothing: a foreign page's form would bring it along.
     forged = {**cookie, "Origin": "https://evil.example", "Content-Type": "application/json"}
     assert api.client._exchange("POST", "/v1/mutes", b"{}", forged).status == 401
+
+
+OUTSIDE = {"Host": "gpu.example.org", "Content-Type": "application/x-www-form-urlencoded"}
+
+
+def sends_the_form(api: Api, path: str, headers: dict[str, str], **fields: str) -> Answer:
+    return api.client._exchange("POST", path, urlencode(fields).encode(), {**OUTSIDE, **headers})
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},  # a neighbour below the same domain
+        {"Sec-Fetch-Site": "cross-site", "Origin": "https://gpu.example.org"},
+    ],
+)
+def test_no_other_site_logs_anybody_in_or_out(api: Api, headers: dict[str, str]) -> None:
+    reader = token(api, "reader")
+    told_in = sends_the_form(api, "/login", headers, token=reader)
+    told_out = sends_the_form(api, "/logout", headers)  # the browser keeps a strict cookie to itself
+
+    assert (told_in.status, told_out.status) == (403, 302)
+    assert "set-cookie" not in told_in.headers | told_out.headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Origin": "https://gpu.example.org"},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "https://gpu.example.org"},
+        # A proxy that does not pass the Host header on: the browser itself says where the form is from.
+        {"Sec-Fetch-Site": "same-origin", "Origin": "https://gpu.example.org", "Host": "10.0.0.5:8000"},
+    ],
+)
+def test_our_own_form_logs_in(api: Api, headers: dict[str, str]) -> None:
+    answer = sends_the_form(api, "/login", headers, token=token(api, "reader"), next="/nodes/node-3")
+
+    assert (answer.status, answer.headers["location"]) == (303, "/nodes/node-3")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+
+
+def test_a_cookie_goes_over_https_alone_where_people_come_by_https(
+    make_api: Callable[..., Api], tmp_path: Path
+) -> None:
+    """Behind a proxy that ends the encryption the request itself looks like plain http."""
+    config = tmp_path / "gpudiag.toml"
+    config.write_text('[serve]\npublic_url = "https://gpu.example.org"\n')
+    api = make_api(config=str(config))
+    answer = sends_the_form(api, "/login", {}, token=token(api, "reader"))
+
+    assert "; Secure" in answer.headers["set-cookie"]
+
+
+@pytest.mark.parametrize(
+    "goal", ["//evil.example", "/\\evil.example", "https://evil.example", "\t//evil", "/\r\nX: y"]
+)
+def test_a_login_leads_to_no_other_site(api: Api, goal: str) -> None:
+    assert sends_the_form(api, "/login", {}, token=token(api, "reader"), next=goal).headers["location"] == "/"
+
+
+def test_an_agents_token_is_no_login(api: Api) -> None:
+    assert sends_the_form(api, "/login", {}, token=token(api, "agent", "*")).status == 401
+
+
+def test_a_cookie_of_another_server_on_this_host_shuts_nobody_out(api: Api) -> None:
+    """Browsers send a cookie to every port: one that a forwarded server set comes along to this one."""
+    strange = {"Cookie": "gpudiag_token=gpudiag_of-another-server"}
+
+    assert api.client._exchange("GET", "/", None, strange).status == 200
+    assert api.ask("GET", "/v1/nodes", headers=strange)["items"] == []
+    with pytest.raises(Unauthorized):
+        api.ask("GET", "/v1/nodes", headers={**strange, **FOREIGN})
 
 
 def test_tokens_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

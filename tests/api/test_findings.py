@@ -150,6 +150,55 @@ def test_a_mute_names_what_there_is(node: ReportingNode, api: Api) -> None:
         api.client.mute("node-3", "nonsense", seconds=60, by="lee")
 
 
+@pytest.mark.parametrize("pattern", ["nod-*", "[", "node-[4-9]", "NODE-*"])
+def test_a_pattern_that_fits_nobody_is_told(node: ReportingNode, api: Api, pattern: str) -> None:
+    node.reports()
+
+    with pytest.raises(NotFound, match="no node's name fits"):
+        api.client.mute(pattern, seconds=60, by="lee")
+
+
+def test_mutes_do_not_pile_up_without_end(node: ReportingNode, api: Api) -> None:
+    node.reports()
+    with api.parts.store.writing() as connection:
+        for _ in range(1_000):
+            api.parts.store.decisions.mute(
+                connection, "node-3", None, api.clock.now, api.clock.now + 60, "a script", ""
+            )
+
+    with pytest.raises(Refused, match="1000 mutes hold already"):
+        api.client.mute("node-3", seconds=60, by="lee")
+    api.clock.now += 61
+    assert api.client.mute("node-3", seconds=60, by="lee")["node"] == "node-3"
+
+
+def test_whoever_decides_under_a_long_name_is_kept(node: ReportingNode, api: Api) -> None:
+    node.reports()
+    admin, _ = api.parts.store.tokens.create("admin", None, "n" * 400, api.clock.now)
+    api.parts.gate._read_at = -1e9
+    api.client.token = admin
+
+    assert len(api.client.mute("node-3", seconds=60, by="k" * 200)["by"]) == 255
+
+
+@pytest.mark.parametrize("nothing", [0, "0", "0s"])
+def test_maintenance_of_no_time_ends_it(node: ReportingNode, api: Api, nothing: object) -> None:
+    node.reports()
+    api.client.maintenance("node-3", seconds=3600, by="park")
+
+    api.client._post("/v1/nodes/node-3/maintenance", {"seconds": nothing, "by": "park"})
+
+    assert not any("maintenance" in note for note in api.client.diagnosis("node-3")["notes"])
+
+
+@pytest.mark.parametrize("wrong", [False, -1, "-1h", "0d", "1e400", "nan", 31 * 86_400, [], None])
+def test_maintenance_wants_a_span_of_time(node: ReportingNode, api: Api, wrong: object) -> None:
+    node.reports()
+
+    with pytest.raises(Refused, match="seconds"):
+        api.client._post("/v1/nodes/node-3/maintenance", {"seconds": wrong, "by": "park"})
+
+
 def test_maintenance_is_said_and_ends(node: ReportingNode, api: Api) -> None:
     node.passes(minutes=1)
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from api.tidying import is_plain
-from gpudiag.client import ApiError
-from tests.api.conftest import Api
+from gpudiag.client import ApiError, Refused
+from tests.api.conftest import Api, ReportingNode
 
 HOSTILE = "\x1b[31m\x1b]0;owned\x07\r\nnext \u202e\u2066 \x9b1m <img src=x> \u2028\x7f"
 NEVER_SHOWN = "\x1b\x07\x9b\x7f\u202e\u2066\u2028"
@@ -189,3 +189,20 @@ def test_a_moment_outside_every_calendar_is_no_failure(api: Api, at: str) -> Non
 
     for path in ("/v1/nodes/node-1", "/diagnose/node-1", "/nodes/node-1", "/v1/nodes/node-1/history"):
         assert get(api, f"{path}?at={at}")[0] in (200, 400, 404)
+
+
+@pytest.mark.parametrize("at", ["25:70", "24:00", "9:5", "9999-12-31T23:59:59Z", "99999999999"])
+def test_a_moment_that_no_clock_shows_or_that_is_still_to_come_is_refused(api: Api, at: str) -> None:
+    ReportingNode("node-3", api).passes(minutes=1)
+
+    with pytest.raises(Refused, match="at="):
+        api.client.diagnosis("node-3", at=at)
+
+
+@pytest.mark.parametrize("path", ["/v1/nodes/node-3?window=7d", "/v1/nodes/node-3/history?span=7d&at=1m"])
+def test_nobody_has_a_week_judged_again(api: Api, path: str) -> None:
+    """Every snapshot of it would be read, and the server kept from everything else."""
+    ReportingNode("node-3", api).passes(minutes=2)
+
+    with pytest.raises(Refused, match="longer than a day"):
+        api.ask("GET", path)

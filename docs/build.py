@@ -6,7 +6,6 @@ look-alikes and its sources. The words come from the rules' own pages, so they c
 
 from __future__ import annotations
 
-import importlib
 import sys
 from itertools import groupby
 from pathlib import Path
@@ -52,11 +51,10 @@ def pages() -> dict[Path, str]:
         index = [f"# {title['index']}", "", title["generated"], ""]
         for family, members in groupby(rules, key=lambda rule: rule.family):
             group = list(members)
-            about = (importlib.import_module(f"gpudiag.rules.{family}").__doc__ or "").strip().split("\n")[0]
             index += [
                 f"## {family}",
                 "",
-                about,
+                words(language).FAMILY[family],
                 "",
                 f"| {title['rule']} | {title['severity']} | {title['headline']} |",
                 "|---|---|---|",

@@ -45,7 +45,7 @@ def runbook_of(rule: Rule, language: Language) -> Runbook:
     page = page_of(rule.module, rule.id, language)
     cases = _cases(rule)
     forms = [_form(rule.id, rule.module, variant, language) for variant in page.headlines]
-    lookalikes = [case.title for case in cases if case.expect == "clear"]
+    lookalikes = [page.title(case.title) for case in cases if case.expect == "clear"]
     return Runbook(
         rule,
         in_general(page.headline(None)),
@@ -112,10 +112,11 @@ def _form(rule_id: str, module: str, variant: str | None, language: Language) ->
     other = None
     for case in cases:
         fired = _fired(default_rules().by_id[rule_id], case, language) if case.expect == "fires" else None
+        title = page_of(module, rule_id, language).title(case.title)
         if fired and fired[0] == variant:
-            return Form(variant, case.title, fired[1])
+            return Form(variant, title, fired[1])
         if fired and other is None:
-            other = Form(variant, case.title, fired[1])
+            other = Form(variant, title, fired[1])
     return other if variant is None else None
 
 

@@ -316,3 +316,14 @@ REFUSED = {  # what cannot be read, and what to do
         "explain: cannot read {name}: {reason}. Name a file, or pipe the output: nvidia-smi | gpudiag explain"
     ),
 }
+FAMILY = {  # what the rules of a family are about
+    "agent": "Whether we can see at all.",
+    "clocks": "Clocks, heat, power and hangs.",
+    "faults": "Memory errors, Xids and devices that fail.",
+    "fleet": "What several nodes show together.",
+    "links": "PCIe, NVLink, fabric and network links.",
+    "load": "What the GPU does with the work that is asked of it.",
+    "memory": "What the memory holds, for whom, and whether that is normal.",
+    "paste": "What one pasted sample shows, what it lacks, and what it cannot show.",
+    "setup": "Settings of the host that cost speed or hide facts.",
+}

@@ -317,3 +317,14 @@ REFUSED = {
         "nvidia-smi | gpudiag explain"
     ),
 }
+FAMILY = {
+    "agent": "상태를 볼 수 있는지.",
+    "clocks": "클럭, 열, 전력, 멈춘 작업.",
+    "faults": "메모리 오류, Xid, 고장 난 장치.",
+    "fleet": "여러 노드를 함께 볼 때 드러나는 것.",
+    "links": "PCIe, NVLink, fabric, 네트워크 링크.",
+    "load": "요청받은 일을 GPU가 어떻게 처리하는지.",
+    "memory": "메모리를 누가 무엇에 쓰고 있으며 정상인지.",
+    "paste": "붙여넣은 샘플 하나로 알 수 있는 것, 빠진 것, 알 수 없는 것.",
+    "setup": "속도를 떨어뜨리거나 사실을 가리는 호스트 설정.",
+}

@@ -10,6 +10,7 @@
     1. Look at the neighbours.                                is the step's command
        `gpudiag why {node}`
     ## Evidence                                               optional: `- name: label`, the rule's own names
+    ## Cases                                                  not in English: `- title → title` of cases
     ## Sources                                                a list
 
 Section titles stand in the page's language. `{name}` is a value of the finding: an evidence by its name,
@@ -40,6 +41,7 @@ SECTIONS = {
         "의미하지 않는 것": "does_not_mean",
         "다음에 할 일": "next",
         "근거": "evidence",
+        "사례": "cases",
         "출처": "sources",
     },
 }
@@ -50,6 +52,7 @@ _STEP = re.compile(r"^\d+\.\s+(.*)$")
 _COMMAND = re.compile(r"^`([^`]+)`$")
 _PLACEHOLDER = re.compile(r"\{([a-z][\w-]*)(?:\.(of|window))?\}")
 _NAME = re.compile(r"^- ([\w.]+):\s*(.+)$")
+_CASE = re.compile(r"^- (.+?) → (.+)$")
 
 
 class BadPage(Exception):
@@ -73,6 +76,7 @@ class Page:
     headlines: dict[str | None, str]
     sections: dict[tuple[str, str | None], str]
     labels: dict[str, str] = field(default_factory=dict)
+    cases: dict[str, str] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     markdown: str = ""
 
@@ -81,6 +85,10 @@ class Page:
 
     def section(self, name: str, variant: str | None) -> str:
         return self.sections.get((name, variant)) or self.sections[name, None]
+
+    def title(self, case: str) -> str:
+        """The title of a case; cases have it in English, the pages of other languages in their own words."""
+        return self.cases.get(case, case)
 
     def steps(self, variant: str | None) -> list[Step]:
         return steps_of(self.section("next", variant))
@@ -129,12 +137,14 @@ def parse(rule: str, language: str, markdown: str) -> Page:
         raise BadPage(f"{rule} ({language}): no {', '.join(missing) or 'headline'}")
     named = (_NAME.match(line) for line in sections.pop(("evidence", None), []))
     labels = {match[1]: match[2] for match in named if match}
+    titled = (_CASE.match(line) for line in sections.pop(("cases", None), []))
     return Page(
         rule=rule,
         language=language,
         headlines=headlines,
         sections={key: "\n".join(lines).strip() for key, lines in sections.items()},
         labels=labels,
+        cases={match[1]: match[2] for match in titled if match},
         sources=tuple(line[2:].strip() for line in sections[("sources", None)] if line.startswith("- ")),
         markdown=markdown,
     )

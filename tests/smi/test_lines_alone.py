@@ -92,7 +92,7 @@ def test_no_devices_is_a_driver_without_a_card() -> None:
 
     assert ("critical", "nvml-unavailable") == (english.verdict["severity"], english.verdict["rule"])
     assert "no device found" in english.verdict["headline"]
-    assert "이 노드에서 NVIDIA 드라이버가 응답하지 않음: 장치를 찾지 못함" == korean.verdict["headline"]
+    assert "이 노드에서 NVIDIA 드라이버가 응답하지 않습니다: 장치를 찾지 못함" == korean.verdict["headline"]
 
 
 def test_a_missing_tool_beside_a_table_does_not_take_the_word() -> None:

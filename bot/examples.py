@@ -10,8 +10,8 @@ from bot.answer import Answer
 from bot.answers import Asking, answer_text
 from bot.answers.alert import of_card
 from bot.blocks import message
+from bot.cards import Card, Member
 from bot.questions import ApiRefused, Json
-from bot.watching import Card, Member
 
 NOW = datetime(2026, 11, 29, 16, 0, tzinfo=UTC)
 GIB = 2**30

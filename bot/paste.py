@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 FENCE = re.compile(r"```(?:\w+\n)?\n?(.*?)\n?```", re.S)
-LINK = re.compile(r"<(?:https?|mailto):[^|>]*\|([^>]*)>|<((?:https?|mailto):[^>]*)>")
+# No "<" inside a link: each is looked at once, however many are opened and never closed.
+LINK = re.compile(r"<(?:https?|mailto):[^|<>]*\|([^<>]*)>|<((?:https?|mailto):[^<>]*)>")
 
 
 def from_message(said: dict[str, Any], download: Callable[[str], bytes]) -> str:

@@ -30,9 +30,11 @@ from bot.answers.asking import Place
 from bot.blocks import Json, explain_modal, home, message, short
 from bot.delivery import Delivery, SlackAway, SlackRefused
 from bot.desk import Desk
+from bot.grammar import read
 from bot.paste import from_message
+from bot.payload import Pressed, whose
 from bot.pictures import timeline
-from bot.request import Request, read
+from bot.request import Request
 from bot.words import say
 from gpudiag.errors import GpudiagError
 
@@ -332,32 +334,6 @@ class SlackBot:
     def handle(self, request: HttpRequest) -> Response:
         """One HTTP request that the guard let pass."""
         return self.flask.handle(request)
-
-
-class Pressed:
-    """Where a button, a menu or a shortcut was used."""
-
-    def __init__(self, body: Json):
-        container = body.get("container") or {}
-        channel = (body.get("channel") or {}).get("id") or container.get("channel_id") or ""
-        team = (body.get("team") or {}).get("id") or body["user"].get("team_id") or ""
-        said = body.get("message") or {}
-        self.place = Place(team, channel, body["user"]["id"])
-        self.response_url = str(body.get("response_url") or "")
-        self.in_home = container.get("type") == "view"
-        self.ts = str(said.get("ts") or container.get("message_ts") or "")
-        self.public = not self.in_home and not container.get("is_ephemeral")
-        self.thread = str(said.get("thread_ts") or self.ts) if self.public and self.ts else None
-
-
-def whose(body: Json) -> tuple[str | None, str | None]:
-    """The workspace and the organisation a request belongs to, in each of Slack's shapes."""
-    team = body.get("team_id") or (body.get("team") or {}).get("id")
-    organisation = body.get("enterprise_id") or (body.get("enterprise") or {}).get("id")
-    user = body.get("user")
-    if not team and isinstance(user, dict):
-        team = user.get("team_id")
-    return team, organisation
 
 
 class SocketMode:

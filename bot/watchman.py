@@ -12,11 +12,12 @@ from fnmatch import fnmatchcase
 from bot.answers.alert import of_card
 from bot.answers.asking import Asking
 from bot.blocks import message
+from bot.cards import LOUD, Change, change_of, words_of
 from bot.delivery import Delivery, SlackAway, SlackRefused
 from bot.questions import Json, Questions
 from bot.settings import Settings
 from bot.state import State
-from bot.watching import LOUD, Change, Order, Watching, change_of, words_of
+from bot.watching import Order, Watching
 from gpudiag.errors import GpudiagError
 
 log = logging.getLogger("gpudiag.bot.watching")

@@ -1,6 +1,6 @@
 """Request + API → Answer, one file per kind of question. Knows no chat system.
 
-To add a verb: its row in `request.VERBS`, a function here, its line in `ANSWERS`.
+To add a verb: its row in `grammar.VERBS`, a function here, its line in `ANSWERS`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import replace
 from bot.answer import Answer
 from bot.answers import calculator, changes, diagnosis, fleet, guidance, processes
 from bot.answers.asking import Asking
+from bot.grammar import read
 from bot.questions import ApiAway, ApiNonsense, ApiRefused, ApiSlow
-from bot.request import Request, read
+from bot.request import Request
 from bot.words import say
 from gpudiag.errors import GpudiagError
 

@@ -9,8 +9,8 @@ from bot.answer import Action, Answer, By, Step, code
 from bot.answers.asking import Asking
 from bot.answers.changes import person
 from bot.answers.diagnosis import mute_action
+from bot.cards import FLAP_SPAN, Card, Member
 from bot.numbers import span
-from bot.watching import FLAP_SPAN, Card, Member
 
 MOST_LINES = 20
 

@@ -7,8 +7,9 @@ import difflib
 from bot.answer import Action, Answer, Step, code
 from bot.answers.asking import Asking
 from bot.answers.checks import check_api, of_checks
+from bot.grammar import BY_NAME, VERBS, read
 from bot.questions import ApiRefused
-from bot.request import BY_NAME, VERBS, Problem, Request, Target, read
+from bot.request import Problem, Request, Target
 
 
 def overview(request: Request, asking: Asking) -> Answer:

@@ -153,7 +153,7 @@ def test_hostile_alerts_stay_words(text: str):
 @pytest.mark.parametrize("text", ["a`<!channel>`b", "``` <!here> ```", "`", "`` `x"])
 def test_a_foreign_string_cannot_leave_its_code_span(text: str):
     from bot.answer import code
-    from bot.blocks import prose
+    from bot.mrkdwn import prose
 
     shown = prose(f"node {code(text)} is down")
 

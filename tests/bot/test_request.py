@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.request import VERBS, Problem, Target, duration, read
+from bot.grammar import VERBS, read
+from bot.request import Problem, Target
+from bot.sentence import duration
 from bot.text import clean
 from bot.when import exact
 from bot.words import LANGUAGES, say

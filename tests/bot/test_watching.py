@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.cards import Change
 from bot.state import State
-from bot.watching import Change, Order, Watching
+from bot.watching import Order, Watching
 
 ECC, STALE = "ecc-uncorrectable-new", "agent-stale"
 

@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
-from tests.scenarios.scenario import Outcome, Scenario, all_scenarios, play, play_by_name
+from tests.scenarios.play import play, play_by_name
+from tests.scenarios.scenario import Outcome, Scenario, all_scenarios
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.scenarios.host import Host
-from tests.scenarios.scenario import ALARMS, Outcome, all_scenarios, play
+from tests.scenarios.play import play
+from tests.scenarios.scenario import ALARMS, Outcome, all_scenarios
 
 PATIENCE = 20.0  # seconds for one answer
 PAGE = Path(__file__).parents[2] / "docs" / "comparison.md"

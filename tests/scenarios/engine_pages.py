@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -159,14 +158,13 @@ PAGES: dict[str, Callable[[Load], str]] = {
 
 
 class Engine:
-    """A server: answers as `behaves` tells, with the page of its load."""
+    """A server: answers with the page of its load."""
 
     def __init__(
         self, engine: str, load: Load | None = None, page: Callable[[Load], str] | None = None
     ) -> None:
         self.engine, self.load = engine, load or Load()
         self.page = page or PAGES[engine]
-        self.behaviour = "well"
         self.body: bytes | None = None
         outer = self
 
@@ -195,15 +193,13 @@ class Engine:
             setattr(self.load, name, value)
         return self
 
-    def is_silent(self) -> Engine:
-        """Takes connections and never answers (for as long as anybody waits)."""
-        self.behaviour = "silent"
-        return self
+    def nobody_asks(self) -> Engine:
+        """No request is inside and none comes."""
+        return self.asks(running=0, waiting=0, kv_used=0.0, tokens=0, prompt=0, finished=0)
 
-    def is_ill(self) -> Engine:
-        """Its health answers 503; its metrics are still there."""
-        self.behaviour = "ill"
-        return self
+    def makes_nothing(self) -> Engine:
+        """The requests inside stay there, and not one token comes out."""
+        return self.asks(tokens=0, prompt=0, finished=0)
 
     def answers_with(self, body: bytes) -> Engine:
         """This, whatever is asked."""
@@ -219,13 +215,9 @@ class Engine:
             self.server.server_close()
 
     def _answer(self, request: BaseHTTPRequestHandler) -> None:
-        if self.behaviour == "silent":
-            time.sleep(2.2)
-            return
         is_health = request.path in ("/health", "/") and self.body is None
-        status = 503 if is_health and self.behaviour == "ill" else 200
         body = self.body if self.body is not None else b"" if is_health else self.page(self.load).encode()
-        request.send_response(status)
+        request.send_response(200)
         request.send_header("Content-Length", str(len(body)))
         request.end_headers()
         with contextlib.suppress(OSError):  # whoever asked had enough

@@ -152,6 +152,14 @@ class HostFiles(FakeHost):
         """A line of the kernel log, now."""
         self.logs(message, seconds=self.up_seconds + self.at)
 
+    def floods(self, message: str, times: int) -> None:
+        """The same line again and again, now."""
+        stamp = round((self.up_seconds + self.at) * 1e6)
+        numbers = range(self._sequence, self._sequence + times)
+        with self.kmsg.open("ab") as log:
+            log.write("".join(f"4,{number},{stamp},-;{message}\n" for number in numbers).encode())
+        self._sequence += times
+
     def kernel_lines(self) -> list[str]:
         """The records of the kernel log."""
         if not self.kmsg.exists():

@@ -14,7 +14,8 @@ from gpudiag.model import SEVERITY_ORDER, Snapshot
 from gpudiag.plaintext import diagnosis_text
 from tests.api.conftest import Api
 from tests.scenarios.files import folder
-from tests.scenarios.host import START, Host
+from tests.scenarios.host import Host
+from tests.scenarios.machine import START
 from tests.scenarios.scenario import ALARMS, Outcome
 
 TICK = 5.0  # the server looks at silent nodes so often
@@ -108,7 +109,7 @@ class Fleet:
                 self.api.parts.writer.do(lambda now=now: self.api.parts.judge.judge_together(now))
         return self
 
-    def asked_about(self, node: str) -> dict[str, Any]:
+    def asked_about(self, node: str) -> None:
         """What a user is told of the node, now; it becomes the outcome."""
         said = self.api.client.diagnosis(node)
         outcome, verdict = self.outcome, said["verdict"]
@@ -119,7 +120,6 @@ class Fleet:
             if finding["severity"] in ALARMS:
                 outcome.alarms.setdefault(finding["rule"], finding["severity"])
         outcome.text = diagnosis_text(said, "en")
-        return said
 
     def asked_about_all(self) -> None:
         """What a user is told of the whole fleet: the worst of its own findings becomes the outcome."""

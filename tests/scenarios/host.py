@@ -1,356 +1,110 @@
-"""A host told in a few words: what its GPUs, processes, engines and kernel show, and how time passes."""
+"""A host as people know it: a machine, and the trainings, servers and notebooks that run on it."""
 
 from __future__ import annotations
 
-import shlex
-import tempfile
-import threading
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any
 
-from gpudiag.agent import Agent, DeclaredServer, Observer
-from tests.doubles.nvml import GIB, Gpu, Nvml
-from tests.scenarios.clock import SteppedClock
+from tests.doubles.nvml import GIB
 from tests.scenarios.engine_pages import Engine, Load
-from tests.scenarios.files import HostFiles, Tale, folder
+from tests.scenarios.machine import Machine
 
-INTERVAL = 10.0
-START = 1_772_442_197.0  # a morning in March 2026: never now, so that nobody leans on the machine's clock
-TX, RX = 197, 198  # NVML's counters of bytes over PCIe
-
-
-class Api(Protocol):
-    """Who takes the reports."""
-
-    def send(self, snapshots: bytes) -> object: ...
-
-
-class GpuTale:
-    """One GPU: what it does, and counters that go on with time."""
-
-    def __init__(self, gpu: Gpu) -> None:
-        self.double = gpu
-        self._wave: list[tuple[int, float]] = []  # percent and watts, second by second
-        self._rates: dict[int, float] = {}  # field number → increase per second
-        self._counted: dict[int, float] = {}
-        self.hidden_bytes = 0
-        self.idle_watts = gpu.state.power_mw / 1000
-
-    def rests(self, *, watts: float | None = None) -> Self:
-        """Nothing runs."""
-        self._wave = []
-        self.double.computes(0, watts=watts or self.idle_watts)
-        self.double.sets(temperature_c=34, pstate=0 if not self.double.state.fans else 8)
-        return self
-
-    def computes(self, percent: int, *, watts: float, memory_percent: int = 40, celsius: int = 58) -> Self:
-        """Kernels run for this share of the time."""
-        self._wave = []
-        self.double.computes(percent, memory_percent, watts=watts).sets(temperature_c=celsius, pstate=0)
-        return self
-
-    def in_bursts(
-        self, percents: Sequence[int], *, watts: float, memory_percent: int = 40, celsius: int = 45
-    ) -> Self:
-        """Works in a pattern of seconds that repeats; draws `watts` in a full second."""
-        self.computes(max(percents), watts=watts, memory_percent=memory_percent, celsius=celsius)
-        self._wave = [(p, self.idle_watts + (watts - self.idle_watts) * p / 100) for p in percents]
-        return self
-
-    def copies(self, *, received: float = 0.0, sent: float = 0.0) -> Self:
-        """Bytes per second over PCIe, from and to the host."""
-        return self.counts(TX, sent).counts(RX, received)
-
-    def counts(self, field: int, per_second: float) -> Self:
-        """One of NVML's counters rises so fast."""
-        self._rates[field] = per_second
-        return self
-
-    def says(self, **values: Any) -> Self:
-        """Members of the double's state, in NVML's units: clocks_event_reasons, margin_c, pcie_width …"""
-        self.double.sets(**values)
-        return self
-
-    def clocks(self, megahertz: int) -> Self:
-        """The SM clock."""
-        for clock in (0, 1, 3):
-            self.double.state.clock_mhz[clock] = megahertz
-        return self
-
-    def units_work(self, *, sm: float, tensor: float = 0.0, memory: float = 0.0) -> Self:
-        """What the counters inside the chip show, percent."""
-        self.double.gpm(2, sm).gpm(5, tensor).gpm(10, memory)
-        return self
-
-    def remaps(self, *, uncorrectable: int = 0, pending: bool = False, failed: bool = False) -> Self:
-        """What the row remapper says."""
-        for place, value in ((1, uncorrectable), (2, pending), (3, failed)):
-            self.double.state.remapped[place] = int(value)
-        return self
-
-    def links_fail(self, *links: int) -> Self:
-        """These NVLinks go down."""
-        for link in links:
-            self.double.nvlink(link, up=False)
-        return self
-
-    def prepares(self, before: float, moment: float) -> None:
-        """Brings pattern and counters to a moment."""
-        if self._wave:
-            percent, watts = self._wave[int(moment) % len(self._wave)]
-            self.double.sets(gpu_percent=percent).draws(watts)
-        for field, rate in self._rates.items():
-            if rate:
-                self._counted[field] = self._counted.get(field, 1e9) + rate * (moment - before)
-                self.double.field(field, self._counted[field])
+VLLM = "/opt/venv/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct"
+TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
+SERVICE = "0::/system.slice/llm.service"
+STEADY: dict[str, Any] = {"running": 24, "kv_used": 0.45, "tokens": 1500, "prompt": 4000, "finished": 4}
+SERVERS: dict[str, tuple[str, str | None]] = {  # command, and the title of a worker of its own
+    "sglang": ("python3 -m sglang.launch_server --model-path m --port {port}", "sglang::scheduler"),
+    "tgi": ("text-generation-launcher --model-id m --port {port}", "text-generation-server"),
+    "tensorrt-llm": ("trtllm-serve m --host 0.0.0.0 --port {port}", None),
+    "lmdeploy": ("lmdeploy serve api_server m --server-port {port}", None),
+}
+NOT_OPEN_YET = 18997  # a port that a server will listen on once it has loaded
 
 
-class Host:
-    """One host and the real agent on it; reports go to `api` as bytes."""
+class Host(Machine):
+    """What commonly runs, in a few words; every number can be told otherwise."""
 
-    def __init__(
-        self,
-        api: Api,
-        *,
-        gpus: int = 1,
-        model: str = "H100",
-        node: str = "node-1",
-        start: float = START,
-        cores: int = 8,
-        up_seconds: float = 864_000.0,
-        sees_all: bool = True,
-        declared: tuple[DeclaredServer, ...] = (),
-        driver_version: str = "575.57.08",
-    ) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="scenario-", dir=folder())
-        root = Path(self._folder.name)
-        self.node, self._api = node, api
-        self.nvml = Nvml(gpus=gpus, model=model, driver_version=driver_version).load()
-        self.clock = SteppedClock(start)
-        self.nvml.clock_is(start)
-        self.files = HostFiles(root, cores=cores, up_seconds=up_seconds, sees_all=sees_all)
-        self.declared = declared
-        self.gpus = [GpuTale(gpu) for gpu in self.nvml.gpus]
-        self._holds: dict[int, dict[int, int | None]] = {}  # pid → bytes by GPU
-        self._kinds: dict[int, str] = {}
-        self._sm: dict[int, int] = {}
-        self.engines: list[Engine] = []
-        self._at = self._told_at = 0.0
-        self._agent: Agent | None = None
-        self._thread: threading.Thread | None = None
-        self._starts = 0
-        self.said: list[str] = []
-        for tale in self.gpus:
-            tale.rests()
-            self.files.gpu_on_bus(tale.double.pci_bus_id)
-        self.files.file("driver/nvidia/version", f"NVRM version: NVIDIA UNIX {driver_version}  Release Build")
-        self.clock.before.append(self._prepare)
+    # ---- trainings and other programs
 
-    # ---- what is there
+    def trains(self, *gpus: int, watts: float = 610.0, holds: int = 60 * GIB, **facts: Any) -> None:
+        """A training with a rank on each of these GPUs, or on all, which keeps them busy."""
+        on = gpus or range(len(self.gpus))
+        world = {"WORLD_SIZE": str(len(on)), "MASTER_ADDR": self.node, "MASTER_PORT": "29500"}
+        for rank, gpu in enumerate(on):
+            ranks = {"RANK": str(rank), **world}
+            more = {"cpu": 90, "sm_percent": 95, "ranks": ranks, "libraries": TORCH, **facts}
+            self.process(5400 + gpu, "torchrun train.py --data /data", on={gpu: holds}, **more)
+            self.gpu(gpu).computes(97, watts=watts, memory_percent=55)
 
-    def gpu(self, index: int) -> GpuTale:
-        return self.gpus[index]
+    def python_holds(self, held: int, *, pid: int = 5600, **facts: Any) -> None:
+        """A python program of which nothing more is known holds so many bytes of the first GPU."""
+        self.process(pid, "python3 run.py", on={0: held}, libraries=TORCH, **facts)
 
-    def all_gpus(self) -> list[GpuTale]:
-        return self.gpus
+    def notebook_holds(self, held: int, *, pid: int = 5700, **facts: Any) -> None:
+        """A notebook's kernel holds so many bytes of the first GPU."""
+        command = f"python3 -m ipykernel_launcher -f kernel-{pid}.json"
+        self.process(pid, command, on={0: held}, libraries=TORCH, **facts)
 
-    def process(
-        self,
-        pid: int,
-        command: str | list[str],
-        *,
-        on: dict[int, int | None] | None = None,
-        name: str | None = None,
-        kind: str = "compute",
-        sm_percent: int = 0,
-        running_minutes: float = 120.0,
-        **facts: Any,
-    ) -> Tale:
-        """A process: `on` is what it holds of each GPU; `facts` as in files.Tale. Said again, it changes."""
-        words = command if isinstance(command, list) else shlex.split(command)
-        facts.setdefault("started", self.files.up_seconds + self._at - 60 * running_minutes)
-        if on and "opens" not in facts:
-            facts["opens"] = tuple(f"/dev/nvidia{gpu}" for gpu in on)
-        known = self.files.tales.get(pid)
-        if known is not None:
-            facts["started"] = known.started
-        tale = self.files.runs(Tale(pid, (name or Path(words[0]).name)[:15], words, **facts))
-        if on is not None:
-            self._holds[pid] = dict(on)
-        self._kinds[pid], self._sm[pid] = kind, sm_percent
-        self._list_processes()
-        return tale
+    # ---- inference servers
 
-    def changes(self, pid: int, **facts: Any) -> None:
-        """Other values for a process that is there."""
-        tale = self.files.tales[pid]
-        for name, value in facts.items():
-            setattr(tale, name, value)
-        self.files.runs(tale)
-
-    def process_seen_by_driver_only(self, pid: int, on: dict[int, int]) -> None:
-        """NVML lists it; /proc here does not know it."""
-        self._holds[pid] = dict(on)
-        self._list_processes()
-
-    def ends(self, pid: int, *, driver_forgets: bool = True) -> None:
-        """The process is no more."""
-        if pid in self.files.tales:
-            self.files.ends(pid)
-        if driver_forgets:
-            self._holds.pop(pid, None)
-        self._list_processes()
-
-    def holds(self, pid: int, on: dict[int, int | None]) -> None:
-        """What a process holds of each GPU from now on."""
-        self._holds[pid] = dict(on)
-        self._list_processes()
-
-    def hides(self, gpu: int, used_bytes: int) -> None:
-        """Memory in use that belongs to no listed process."""
-        self.gpus[gpu].hidden_bytes = used_bytes
-        self._list_processes()
-
-    def engine(self, engine: str, load: Load | None = None, **behaviour: Any) -> Engine:
-        """A server's port; a process of its own says where with `--port`."""
-        self.engines.append(Engine(engine, load, **behaviour))
-        return self.engines[-1]
+    def serves(self, engine: str, **load: Any) -> Engine:
+        """A server of any engine but vLLM, with its worker where it has one; it waits unless told a load."""
+        page = self.engine(engine, Load(**load))
+        command, worker = SERVERS[engine]
+        own: dict[int, int | None] | None = {0: 72 * GIB} if worker is None else None
+        self.process(4200, command.format(port=page.port), on=own, port=page.port, libraries=TORCH)
+        if worker is not None:
+            self.process(4201, [worker], name=worker, parent=4200, on={0: 72 * GIB}, libraries=TORCH)
+        return page
 
     def serves_vllm(
-        self, gpus: Sequence[int] = (0,), *, holds: int = 74 * GIB, pid: int = 4100, **load: Any
+        self, *gpus: int, holds: int = 74 * GIB, pid: int = 4100, options: str = "", **load: Any
     ) -> Engine:
-        """A vLLM server with its workers, pool reserved, nobody asking unless `load` says so."""
+        """A vLLM server with its workers, on the first GPU unless told; it waits unless told a load."""
         engine = self.engine("vllm", Load(**load))
-        parallel = f" --tensor-parallel-size {len(gpus)}" if len(gpus) > 1 else ""
-        self.process(
-            pid,
-            f"/opt/venv/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct --port {engine.port}{parallel}",
-            name="vllm",
-            parent=1,
-            port=engine.port,
-            cgroup="0::/system.slice/llm.service",
-        )
-        for number, gpu in enumerate(gpus):
-            title = "VLLM::EngineCore" if len(gpus) == 1 else f"VLLM::Worker_TP{number}"
-            self.process(
-                pid + 21 + number,
-                [title],
-                name=title,
-                parent=pid,
-                on={gpu: holds},
-                libraries="libtorch_cuda.so libcudart.so",
-                cgroup="0::/system.slice/llm.service",
-            )
+        self._vllm(pid, engine.port, gpus or (0,), holds, options)
+        self.changes(pid, port=engine.port)
         return engine
 
-    def kernel_log(self, *lines: str) -> None:
-        """Lines of the kernel log, now."""
-        for line in lines:
-            self.files.logged(line)
+    def vllm_works(self, *, pid: int = 4100, **load: Any) -> Engine:
+        """A vLLM server under steady load, and its GPU at work."""
+        self.gpu(0).in_bursts([88, 95, 97, 91], watts=520, memory_percent=55)
+        return self.serves_vllm(pid=pid, **{**STEADY, **load})
 
-    def cpu(self, *cores: float, iowait: float = 0.0) -> None:
-        """Percent of the first cores; the others rest."""
-        self.files.uses_cpu(*cores, iowait=iowait)
+    def loads_vllm(self, seconds: float, *, pid: int = 4100) -> None:
+        """A vLLM server was started just now and reads its weights for so long."""
+        for step in range(round(seconds / 10)):
+            held = (2 + 2 * step) * GIB
+            self._vllm(pid, NOT_OPEN_YET, (0,), held, cpu=95, reads=2e9, running_minutes=0)
+            self.for_seconds(10)
 
-    # ---- time
+    def _vllm(
+        self, pid: int, port: int, gpus: tuple[int, ...], holds: int, options: str = "", **facts: Any
+    ) -> None:
+        parallel = f" --tensor-parallel-size {len(gpus)}" if len(gpus) > 1 else ""
+        command = f"{VLLM} --port {port}{parallel} {options}"
+        self.process(pid, command, name="vllm", cgroup=SERVICE, **facts)
+        for number, gpu in enumerate(gpus):
+            title = "VLLM::EngineCore" if len(gpus) == 1 else f"VLLM::Worker_TP{number}"
+            more = {"on": {gpu: holds}, "libraries": TORCH, "cgroup": SERVICE, **facts}
+            self.process(pid + 21 + number, [title], name=title, parent=pid, **more)
 
-    def for_minutes(self, minutes: float) -> Self:
-        return self.for_seconds(60 * minutes)
+    # ---- faults
 
-    def for_seconds(self, seconds: float) -> Self:
-        """Time passes; the agent (started at the first call) sees what happens."""
-        if self._thread is None:
-            self._start_agent()
-        self.clock.passes(seconds)
-        return self
+    def logs_xid(self, number: int, words: str, *, gpu: int = 0, pid: object = 5400) -> None:
+        """The driver's line of an Xid in the kernel log."""
+        bus = self.gpu(gpu).double.pci_bus_id[4:].rpartition(".")[0].lower()
+        self.kernel_log(f"NVRM: Xid (PCI:{bus}): {number}, pid={pid}, name=python3, {words}")
 
-    def goes_silent(self) -> Self:
-        """The agent ends."""
-        self._stop_agent()
-        return self
-
-    def without_agent(self, seconds: float) -> Self:
-        """Time passes unseen."""
-        self.clock.passes(seconds)
-        return self
-
-    def reboots(
-        self, boot_id: str = "22222222-2222-3333-4444-555555555555", down_seconds: float = 90.0
-    ) -> Self:
-        """The machine starts anew: processes are gone, the log is empty, the agent starts again."""
-        self._stop_agent()
-        for pid in list(self.files.tales):
-            self.ends(pid)
-        self.clock.passes(down_seconds)
-        self.files.up_seconds = -self.clock.monotonic()
-        self.files.kmsg.write_bytes(b"")
-        self.files.file("sys/kernel/random/boot_id", boot_id)
-        self.files.tell(self.clock.monotonic())
-        return self
-
-    def close(self) -> None:
-        self.nvml.is_well_again()
-        self._stop_agent()
-        for engine in self.engines:
-            engine.closes()
-        self.nvml.close()
-        self._folder.cleanup()
-
-    # ---- inside
-
-    def _prepare(self, moment: float) -> None:
-        if moment <= self._at:
-            return
-        for tale in self.gpus:
-            tale.prepares(self._at, moment)
-        for engine in self.engines:
-            engine.load.goes_on(moment - self._at)
-        self._at = moment
-        self.nvml.clock_is(self.clock.time() - self.clock.monotonic() + moment)
-        if moment - self._told_at >= INTERVAL or moment % INTERVAL == 0:
-            self._told_at = moment
-            self.files.tell(moment)
-
-    def _start_agent(self) -> None:
-        self._starts += 1
-        state = Path(self._folder.name) / "state"
-        state.mkdir(exist_ok=True)
-        observer = Observer(
-            node=self.node,
-            clock=self.clock,
-            proc=str(self.files.proc),
-            sys=str(self.files.sys),
-            kmsg=str(self.files.kmsg),
-            state=state,
-            servers=self.declared,
+    def oom_killer_takes(self, pid: int, name: str) -> None:
+        """Linux kills a process because the memory of the host has run out."""
+        self.kernel_log(
+            f"Out of memory: Killed process {pid} ({name}) total-vm:912345678kB, anon-rss:512345678kB, "
+            "file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:900kB oom_score_adj:0"
         )
-        agent = Agent(observer, self._api, state=state, say=self.said.append, random_phase=False)
-        self._agent = agent
-        self._thread = threading.Thread(target=agent.run, name="agent")
-        self._thread.start()
-        self.clock.expects(3)  # the sampler, the loop, the sender
+        self.ends(pid)
 
-    def _stop_agent(self) -> None:
-        if self._agent is None or self._thread is None:
-            return
-        self._agent.stop()
-        deadline: Callable[[], bool] = self._thread.is_alive
-        for _ in range(400):
-            if not deadline():
-                break
-            self.clock.passes(0.0)
-            self._thread.join(0.025)
-        self._agent = self._thread = None
-
-    def _list_processes(self) -> None:
-        used = [tale.hidden_bytes for tale in self.gpus]
-        for tale in self.gpus:
-            tale.double.runs_no_process()
-        for pid, on in self._holds.items():
-            for gpu, held in on.items():
-                kind, sm = self._kinds.get(pid, "compute"), self._sm.get(pid, 0)
-                self.gpus[gpu].double.runs_process(pid, held, kind=kind, sm_percent=sm)
-                used[gpu] += held or 0
-        for tale, total in zip(self.gpus, used, strict=True):
-            tale.double.holds(total)
+    def loses(self, gpu: int) -> None:
+        """This GPU falls off the bus."""
+        self.gpu(gpu).double.is_lost()
+        self.logs_xid(79, "GPU has fallen off the bus.", gpu=gpu)

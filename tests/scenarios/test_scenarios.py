@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenarios.scenario import all_scenarios, play_by_name
+from tests.scenarios.play import play_by_name
+from tests.scenarios.scenario import all_scenarios
 
 
 @pytest.mark.parametrize("name", [scenario.name for scenario in all_scenarios()])

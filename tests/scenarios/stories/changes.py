@@ -3,29 +3,8 @@
 from __future__ import annotations
 
 from tests.doubles.nvml import GIB
-from tests.scenarios.host import Host
+from tests.scenarios.host import TORCH, Host
 from tests.scenarios.scenario import scenario
-
-TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
-
-
-def trains(host: Host, gpus: int = 1) -> None:
-    for gpu in range(gpus):
-        host.process(
-            5400 + gpu,
-            "torchrun train.py",
-            on={gpu: 60 * GIB},
-            libraries=TORCH,
-            cpu=90,
-            sm_percent=95,
-            ranks={
-                "RANK": str(gpu),
-                "WORLD_SIZE": str(gpus),
-                "MASTER_ADDR": "node-1",
-                "MASTER_PORT": "29500",
-            },
-        )
-        host.gpu(gpu).computes(97, watts=610, memory_percent=55)
 
 
 @scenario(
@@ -35,10 +14,9 @@ def trains(host: Host, gpus: int = 1) -> None:
     never=("low-util-under-load", "serving-wedged", "memory-held-idle"),
 )
 def traffic_ends(host: Host) -> None:
-    engine = host.serves_vllm(running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
-    host.gpu(0).in_bursts([88, 95, 97, 91], watts=520, memory_percent=55)
+    engine = host.vllm_works()
     host.for_minutes(6)
-    engine.asks(running=0, kv_used=0.0, tokens=0, prompt=0, finished=0)
+    engine.nobody_asks()
     host.gpu(0).rests()
     host.for_minutes(7)
 
@@ -50,10 +28,9 @@ def traffic_ends(host: Host) -> None:
     never=("low-util-under-load", "serving-wedged", "memory-held-idle"),
 )
 def traffic_ended_two_minutes_ago(host: Host) -> None:
-    engine = host.serves_vllm(running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
-    host.gpu(0).in_bursts([88, 95, 97, 91], watts=520, memory_percent=55)
+    engine = host.vllm_works()
     host.for_minutes(6)
-    engine.asks(running=0, kv_used=0.0, tokens=0, prompt=0, finished=0)
+    engine.nobody_asks()
     host.gpu(0).rests()
     host.for_minutes(2)
 
@@ -70,7 +47,7 @@ def a_request_now_and_then(host: Host) -> None:
         engine.asks(running=1, tokens=60, prompt=100, finished=0.1, kv_used=0.01)
         host.gpu(0).computes(70, watts=350)
         host.for_seconds(5)
-        engine.asks(running=0, tokens=0, prompt=0, finished=0, kv_used=0.0)
+        engine.nobody_asks()
         host.gpu(0).rests()
         host.for_seconds(15)
 
@@ -106,7 +83,7 @@ def pool_of_half_a_card(host: Host) -> None:
     host={"gpus": 4},
 )
 def idle_on_four_gpus(host: Host) -> None:
-    host.serves_vllm((0, 1, 2, 3))
+    host.serves_vllm(0, 1, 2, 3)
     host.for_minutes(6)
 
 
@@ -143,36 +120,8 @@ def server_restarts(host: Host) -> None:
     host.ends(4121)
     host.ends(4100)
     host.for_seconds(20)
-    host.process(
-        4500,
-        "/opt/venv/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct --port 18998",
-        name="vllm",
-        running_minutes=0,
-        cpu=90,
-    )
-    for step in range(9):
-        host.process(
-            4521,
-            ["VLLM::EngineCore"],
-            name="VLLM::EngineCore",
-            parent=4500,
-            on={0: (2 + 2 * step) * GIB},
-            running_minutes=0,
-            cpu=95,
-            reads=2e9,
-            libraries=TORCH,
-        )
-        host.for_seconds(10)
-    new = host.engine("vllm")
-    host.process(
-        4500,
-        f"/opt/venv/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct --port {new.port}",
-        name="vllm",
-        port=new.port,
-    )
-    host.process(
-        4521, ["VLLM::EngineCore"], name="VLLM::EngineCore", parent=4500, on={0: 74 * GIB}, libraries=TORCH
-    )
+    host.loads_vllm(90, pid=4500)
+    host.serves_vllm(pid=4500)
     host.for_minutes(7)
 
 
@@ -184,7 +133,7 @@ def server_restarts(host: Host) -> None:
     host={"gpus": 2},
 )
 def agent_restarts(host: Host) -> None:
-    trains(host, 2)
+    host.trains()
     host.for_minutes(6)
     host.goes_silent()
     host.for_minutes(6)
@@ -199,7 +148,7 @@ def agent_restarts(host: Host) -> None:
 def link_wakes_up(host: Host) -> None:
     host.gpu(0).says(pcie_gen=1)
     host.for_minutes(4)
-    trains(host)
+    host.trains()
     host.gpu(0).says(pcie_gen=1)
     host.for_seconds(15)
     host.gpu(0).says(pcie_gen=5)
@@ -215,12 +164,12 @@ def link_wakes_up(host: Host) -> None:
 )
 def training_evaluates(host: Host) -> None:
     for _ in range(4):
-        trains(host, 2)
+        host.trains()
         host.for_seconds(160)
-        for gpu in host.all_gpus():
+        for gpu in host.gpus:
             gpu.rests(watts=130)
         host.for_seconds(20)
-    trains(host, 2)
+    host.trains()
     host.for_seconds(60)
 
 
@@ -255,10 +204,10 @@ def corrected_errors_of_before(host: Host) -> None:
     host={"gpus": 4},
 )
 def three_ranks_wait_for_the_fourth(host: Host) -> None:
-    trains(host, 4)
+    host.trains()
     host.for_minutes(6)
-    for gpu in range(3):
-        host.gpu(gpu).computes(100, watts=130, memory_percent=0).units_work(sm=3)
+    for gpu in host.gpus[:3]:
+        gpu.spins()
     host.gpu(3).rests()
     host.for_minutes(18)
 
@@ -271,7 +220,7 @@ def three_ranks_wait_for_the_fourth(host: Host) -> None:
     host={"gpus": 4},
 )
 def one_rank_lags(host: Host) -> None:
-    trains(host, 4)
+    host.trains()
     host.gpu(2).computes(60, watts=380, memory_percent=35).clocks(1200)
     host.for_minutes(18)
 
@@ -284,8 +233,8 @@ def one_rank_lags(host: Host) -> None:
     host={"gpus": 4},
 )
 def the_room_is_hot(host: Host) -> None:
-    trains(host, 4)
-    for gpu in host.all_gpus():
+    host.trains()
+    for gpu in host.gpus:
         gpu.computes(97, watts=400, memory_percent=55).clocks(900)
         gpu.says(clocks_event_reasons=0x48, temperature_c=89, margin_c=-1).counts(270, 7e8)
     host.for_minutes(6)
@@ -298,7 +247,7 @@ def the_room_is_hot(host: Host) -> None:
     host={"gpus": 8},
 )
 def one_of_eight_is_ill(host: Host) -> None:
-    trains(host, 8)
+    host.trains()
     host.gpu(6).remaps(uncorrectable=1, pending=True)
     host.for_minutes(6)
 
@@ -340,88 +289,6 @@ def unknown_job_works_a_little(host: Host) -> None:
 
 
 @scenario(
-    "xid-application",
-    "warning",
-    "Xid 13 again and again, from many programs on one GPU.",
-    finds=("xid-application",),
-    also=("xid-repeat",),
-)
-def many_programs_fault_on_one_gpu(host: Host) -> None:
-    for number in range(12):
-        host.kernel_log(
-            f"NVRM: Xid (PCI:0000:18:00): 13, pid={7000 + number}, name=job, Graphics SM Warp Exception"
-        )
-        host.for_minutes(1)
-
-
-@scenario(
-    "ecc-uncorrectable-new",
-    "warning",
-    "Xid 94 and 63: contained, a row will be replaced at the next reset.",
-    also=("row-remap-pending", "gpu-needs-reset"),
-    never=("xid-application",),
-)
-def contained_error(host: Host) -> None:
-    trains(host)
-    host.for_minutes(3)
-    host.kernel_log(
-        "NVRM: Xid (PCI:0000:18:00): 63, pid='<unknown>', name=<unknown>, Row Remapper: New row (0x1) marked",
-        "NVRM: Xid (PCI:0000:18:00): 94, pid=5400, name=python3, Contained: CE User Channel (0x9). RST: No",
-        "NVRM: Xid (PCI:0000:18:00): 45, pid=5400, name=python3, Ch 00000008",
-    )
-    host.gpu(0).remaps(uncorrectable=1, pending=True).double.counts_ecc(uncorrected=1)
-    host.ends(5400)
-    host.gpu(0).rests()
-    host.for_minutes(4)
-
-
-@scenario(
-    "sxid-nvswitch",
-    "critical",
-    "A fatal SXid of an NVSwitch.",
-    also=("xid-nvlink",),
-    never=("xid-unknown",),
-    host={"gpus": 2},
-)
-def switch_fails(host: Host) -> None:
-    host.for_minutes(3)
-    host.kernel_log(
-        "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 32 egress non-posted PRIV error"
-    )
-    host.for_minutes(3)
-
-
-@scenario(
-    "gpu-lost-bus",
-    "critical",
-    "The log says that a GPU has fallen off the bus, without a number.",
-    also=("gpu-count-changed", "xid-hardware"),
-    host={"gpus": 2},
-)
-def fell_off_without_a_number(host: Host) -> None:
-    host.for_minutes(3)
-    host.kernel_log("NVRM: GPU 0000:20:00.0: GPU has fallen off the bus.")
-    host.gpu(1).double.is_lost()
-    host.for_minutes(3)
-
-
-@scenario(
-    "gpu-init-failed",
-    "critical",
-    "One card on the bus never starts.",
-    also=("gpu-count-changed",),
-    host={"gpus": 2},
-)
-def card_does_not_start(host: Host) -> None:
-    host.files.gpu_on_bus("00000000:38:00.0")
-    host.kernel_log(
-        "NVRM: GPU 0000:38:00.0: RmInitAdapter failed! (0x62:0xffff:2477)",
-        "NVRM: GPU 0000:38:00.0: rm_init_adapter failed, device minor number 2",
-    )
-    host.for_minutes(4)
-
-
-@scenario(
     "healthy-busy",
     "info",
     "A video is encoded: the compute units rest, the encoder works.",
@@ -437,28 +304,13 @@ def encoder_works(host: Host) -> None:
 
 
 @scenario(
-    "xid-hardware",
-    "critical",
-    "The kernel log is hidden; the driver tells the Xid itself.",
-    also=("gsp-timeout",),
-    finds=("agent-blind",),
-)
-def xid_from_the_driver(host: Host) -> None:
-    host.files.kmsg.unlink()
-    host.for_minutes(3)
-    host.nvml.reports_xid(0, 62)
-    host.for_minutes(3)
-
-
-@scenario(
     "healthy-busy",
     "ok",
     "One GPU of eight works, seven are free: the one that works is the news.",
     host={"gpus": 8},
 )
 def one_of_eight_works(host: Host) -> None:
-    host.process(5400, "python3 train.py", on={0: 60 * GIB}, libraries=TORCH, cpu=90, sm_percent=95)
-    host.gpu(0).computes(97, watts=610, memory_percent=55)
+    host.trains(0)
     host.for_minutes(7)
 
 
@@ -487,24 +339,6 @@ def light_kernel_on_a_silent_board(host: Host) -> None:
     never=("memory-held-idle", "model-loading"),
 )
 def server_is_ready_since_a_moment(host: Host) -> None:
-    command = "/opt/venv/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct --port"
-    host.process(4100, f"{command} 18997", name="vllm", running_minutes=0, cpu=90)
-    for step in range(12):
-        host.process(
-            4121,
-            ["VLLM::EngineCore"],
-            name="VLLM::EngineCore",
-            parent=4100,
-            on={0: (2 + 2 * step) * GIB},
-            running_minutes=0,
-            cpu=95,
-            reads=2e9,
-            libraries=TORCH,
-        )
-        host.for_seconds(10)
-    engine = host.engine("vllm")
-    host.process(4100, f"{command} {engine.port}", name="vllm", port=engine.port)
-    host.process(
-        4121, ["VLLM::EngineCore"], name="VLLM::EngineCore", parent=4100, on={0: 74 * GIB}, libraries=TORCH
-    )
+    host.loads_vllm(120)
+    host.serves_vllm()
     host.for_seconds(150)

@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from tests.doubles.nvml import GIB
-from tests.scenarios.engine_pages import Engine, Load
-from tests.scenarios.host import Host
+from tests.scenarios.host import SERVERS, Host
 from tests.scenarios.scenario import scenario
 
-TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
-SERVERS: dict[str, tuple[str, str | None]] = {  # command, and the title of a worker of its own
-    "sglang": ("python3 -m sglang.launch_server --model-path m --port {port}", "sglang::scheduler"),
-    "tgi": ("text-generation-launcher --model-id m --port {port}", "text-generation-server"),
-    "tensorrt-llm": ("trtllm-serve m --host 0.0.0.0 --port {port}", None),
-    "lmdeploy": ("lmdeploy serve api_server m --server-port {port}", None),
-}
 WORK = {"running": 16.0, "kv_used": 0.4, "tokens": 1200.0, "prompt": 3000.0, "finished": 3.0}
-
-
-def serves(host: Host, engine: str, **load: Any) -> Engine:
-    """A server of this engine, with its worker where it has one."""
-    page = host.engine(engine, Load(**load))
-    command, worker = SERVERS[engine]
-    own: dict[int, int | None] | None = {0: 72 * GIB} if worker is None else None
-    host.process(4200, command.format(port=page.port), on=own, port=page.port, libraries=TORCH)
-    if worker is not None:
-        host.process(4201, [worker], name=worker, parent=4200, on={0: 72 * GIB}, libraries=TORCH)
-    return page
 
 
 def waits(engine: str) -> Callable[[Host], None]:
     def story(host: Host) -> None:
-        serves(host, engine)
+        host.serves(engine)
         host.for_minutes(6)
 
     return story
@@ -41,7 +20,7 @@ def waits(engine: str) -> Callable[[Host], None]:
 
 def works(engine: str) -> Callable[[Host], None]:
     def story(host: Host) -> None:
-        serves(host, engine, **WORK)
+        host.serves(engine, **WORK)
         host.gpu(0).in_bursts([88, 95, 97, 91], watts=520, memory_percent=55)
         host.for_minutes(6)
 
@@ -50,10 +29,10 @@ def works(engine: str) -> Callable[[Host], None]:
 
 def is_wedged(engine: str) -> Callable[[Host], None]:
     def story(host: Host) -> None:
-        page = serves(host, engine, **WORK)
+        page = host.serves(engine, **WORK)
         host.gpu(0).in_bursts([88, 95, 97, 91], watts=520, memory_percent=55)
         host.for_minutes(6)
-        page.asks(tokens=0, prompt=0, finished=0)
+        page.makes_nothing()
         host.gpu(0).rests()
         host.for_minutes(8)
 
@@ -62,7 +41,7 @@ def is_wedged(engine: str) -> Callable[[Host], None]:
 
 def worker_stays(engine: str) -> Callable[[Host], None]:
     def story(host: Host) -> None:
-        page = serves(host, engine)
+        page = host.serves(engine)
         host.for_minutes(3)
         page.closes()
         host.ends(4200)

@@ -4,56 +4,32 @@ from __future__ import annotations
 
 from tests.doubles.nvml import GIB
 from tests.scenarios.fleet import Fleet
-from tests.scenarios.host import Host
-from tests.scenarios.scenario import Outcome, scenario
-
-TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
-
-
-def trains(host: Host, job: str = "4711", gpus: int = 1) -> None:
-    for gpu in range(gpus):
-        host.process(
-            5400 + gpu,
-            "torchrun train.py",
-            on={gpu: 60 * GIB},
-            libraries=TORCH,
-            cpu=90,
-            sm_percent=95,
-            cgroup=f"0::/slurm/uid_1000/job_{job}/step_0",
-            ranks={"RANK": str(gpu), "WORLD_SIZE": str(gpus)},
-        )
-        host.gpu(gpu).computes(97, watts=610, memory_percent=55)
+from tests.scenarios.scenario import scenario
 
 
 @scenario("agent-stale", "warning", "An idle node goes silent for two minutes.", over_http=True)
-def idle_node_goes_silent(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.for_minutes(6)
-        fleet.reports().time_passes(120)
-        fleet.asked_about("node-1")
+def idle_node_goes_silent(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.for_minutes(6)
+    fleet.reports().time_passes(120).asked_about("node-1")
 
 
 @scenario("agent-stale", "critical", "A node that worked goes silent for six minutes.", over_http=True)
-def busy_node_goes_silent(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            trains(host)
-            host.for_minutes(6)
-        fleet.reports().time_passes(360)
-        fleet.asked_about("node-1")
+def busy_node_goes_silent(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.trains()
+        host.for_minutes(6)
+    fleet.reports().time_passes(360).asked_about("node-1")
 
 
 @scenario(
     "healthy-busy", "ok", "Reports come ten seconds late: no silence.", never=("agent-stale",), over_http=True
 )
-def reports_come_late(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            trains(host)
-            host.for_minutes(6)
-        fleet.reports(late=10).time_passes(15)
-        fleet.asked_about("node-1")
+def reports_come_late(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.trains()
+        host.for_minutes(6)
+    fleet.reports(late=10).time_passes(15).asked_about("node-1")
 
 
 @scenario(
@@ -64,13 +40,11 @@ def reports_come_late(outcome: Outcome) -> None:
     never=("agent-stale", "clock-skew"),
     over_http=True,
 )
-def agent_catches_up(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            trains(host)
-            host.for_minutes(8)
-        fleet.reports(per_request=12).time_passes(5)
-        fleet.asked_about("node-1")
+def agent_catches_up(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.trains()
+        host.for_minutes(8)
+    fleet.reports(per_request=12).time_passes(5).asked_about("node-1")
 
 
 @scenario(
@@ -81,26 +55,22 @@ def agent_catches_up(outcome: Outcome) -> None:
     also=("agent-stale",),
     never=("common-cause",),
 )
-def everybody_goes_silent(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.for_minutes(6)
-        fleet.same_as("node-1", "node-2", "node-3", "node-4")
-        fleet.reports().time_passes(180)
-        fleet.asked_about_all()
+def everybody_goes_silent(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.for_minutes(6)
+    fleet.same_as("node-1", "node-2", "node-3", "node-4")
+    fleet.reports().time_passes(180).asked_about_all()
 
 
 @scenario(
     "agent-stale", "warning", "One of four nodes goes silent.", never=("server-ingest-gap",), over_http=True
 )
-def one_of_four_goes_silent(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.for_minutes(9)
-        fleet.same_as("node-1", "node-2", "node-3", "node-4")
-        fleet.drops("node-4", after=360)
-        fleet.reports()
-        fleet.asked_about("node-4")
+def one_of_four_goes_silent(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.for_minutes(9)
+    fleet.same_as("node-1", "node-2", "node-3", "node-4")
+    fleet.drops("node-4", after=360)
+    fleet.reports().asked_about("node-4")
 
 
 @scenario(
@@ -111,12 +81,10 @@ def one_of_four_goes_silent(outcome: Outcome) -> None:
     never=("agent-stale",),
     over_http=True,
 )
-def clock_is_ahead(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1", skew=90.0) as host:
-            host.for_minutes(6)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def clock_is_ahead(fleet: Fleet) -> None:
+    with fleet.plays("node-1", skew=90.0) as host:
+        host.for_minutes(6)
+    fleet.reports().asked_about("node-1")
 
 
 @scenario(
@@ -126,12 +94,10 @@ def clock_is_ahead(outcome: Outcome) -> None:
     never=("clock-skew", "agent-stale"),
     over_http=True,
 )
-def batch_of_ninety_seconds(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.for_minutes(6)
-        fleet.reports(per_request=9)
-        fleet.asked_about("node-1")
+def batch_of_ninety_seconds(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.for_minutes(6)
+    fleet.reports(per_request=9).asked_about("node-1")
 
 
 @scenario(
@@ -141,15 +107,12 @@ def batch_of_ninety_seconds(outcome: Outcome) -> None:
     over_http=True,
     also=("agent-stale", "xid-hardware", "gpu-count-changed"),
 )
-def fault_outlives_silence(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1", gpus=2) as host:
-            host.for_minutes(2)
-            host.gpu(1).double.is_lost()
-            host.kernel_log("NVRM: Xid (PCI:0000:20:00): 79, pid=1, name=x, GPU has fallen off the bus.")
-            host.for_minutes(3)
-        fleet.reports().time_passes(120)
-        fleet.asked_about("node-1")
+def fault_outlives_silence(fleet: Fleet) -> None:
+    with fleet.plays("node-1", gpus=2) as host:
+        host.for_minutes(2)
+        host.loses(1)
+        host.for_minutes(3)
+    fleet.reports().time_passes(120).asked_about("node-1")
 
 
 @scenario(
@@ -159,16 +122,12 @@ def fault_outlives_silence(outcome: Outcome) -> None:
     over_http=True,
     also=("gsp-timeout",),
 )
-def fault_does_not_heal_by_itself(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.for_minutes(2)
-            host.kernel_log(
-                "NVRM: Xid (PCI:0000:18:00): 62, pid=5400, name=python3, Internal micro-controller halt"
-            )
-            host.for_minutes(120)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def fault_does_not_heal_by_itself(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.for_minutes(2)
+        host.logs_xid(62, "Internal micro-controller halt")
+        host.for_minutes(120)
+    fleet.reports().asked_about("node-1")
 
 
 @scenario(
@@ -178,29 +137,27 @@ def fault_does_not_heal_by_itself(outcome: Outcome) -> None:
     over_http=True,
     never=("xid-hardware", "gpu-count-changed", "agent-stale"),
 )
-def reboot_closes_a_fault(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.for_minutes(2)
-            host.kernel_log(
-                "NVRM: Xid (PCI:0000:18:00): 62, pid=5400, name=python3, Internal micro-controller halt"
-            )
-            host.for_minutes(3)
-            host.reboots()
-            host.for_minutes(14)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def reboot_closes_a_fault(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.for_minutes(2)
+        host.logs_xid(62, "Internal micro-controller halt")
+        host.for_minutes(3)
+        host.reboots()
+        host.for_minutes(14)
+    fleet.reports().asked_about("node-1")
 
 
 @scenario(
-    "gpu-count-changed", "critical", "Eight GPUs are declared, seven answer from the start.", over_http=True
+    "gpu-count-changed",
+    "critical",
+    "Eight GPUs are declared, seven answer from the start.",
+    over_http=True,
+    config='[nodes."node-*"]\nexpected_gpus = 8\n',
 )
-def fewer_gpus_than_declared(outcome: Outcome) -> None:
-    with Fleet(outcome, config='[nodes."node-*"]\nexpected_gpus = 8\n') as fleet:
-        with fleet.plays("node-1", gpus=7) as host:
-            host.for_minutes(4)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def fewer_gpus_than_declared(fleet: Fleet) -> None:
+    with fleet.plays("node-1", gpus=7) as host:
+        host.for_minutes(4)
+    fleet.reports().asked_about("node-1")
 
 
 @scenario(
@@ -208,16 +165,15 @@ def fewer_gpus_than_declared(outcome: Outcome) -> None:
     "info",
     "Only vLLM is allowed here, and a miner works.",
     over_http=True,
+    config='[nodes."node-*"]\nworkloads = ["vllm*", "VLLM*"]\n',
     finds=("unknown-process",),
 )
-def program_that_is_not_allowed(outcome: Outcome) -> None:
-    with Fleet(outcome, config='[nodes."node-*"]\nworkloads = ["vllm*", "VLLM*"]\n') as fleet:
-        with fleet.plays("node-1") as host:
-            host.process(6600, "./ethminer --pool x", on={0: 5 * GIB}, cpu=5, sm_percent=99)
-            host.gpu(0).computes(99, watts=400, memory_percent=90)
-            host.for_minutes(6)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def program_that_is_not_allowed(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.process(6600, "./ethminer --pool x", on={0: 5 * GIB}, cpu=5, sm_percent=99)
+        host.gpu(0).computes(99, watts=400, memory_percent=90)
+        host.for_minutes(6)
+    fleet.reports().asked_about("node-1")
 
 
 @scenario(
@@ -227,16 +183,14 @@ def program_that_is_not_allowed(outcome: Outcome) -> None:
     over_http=True,
     also=("ib-link-problem",),
 )
-def everybody_has_the_same_fault(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.files.infiniband("mlx5_0")
-            host.for_minutes(3)
-            host.files.infiniband("mlx5_0", state="1: DOWN", downs=1)
-            host.for_minutes(5)
-        fleet.same_as("node-1", "node-2", "node-3", "node-4")
-        fleet.reports()
-        fleet.asked_about_all()
+def everybody_has_the_same_fault(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.files.infiniband("mlx5_0")
+        host.for_minutes(3)
+        host.files.infiniband("mlx5_0", state="1: DOWN", downs=1)
+        host.for_minutes(5)
+    fleet.same_as("node-1", "node-2", "node-3", "node-4")
+    fleet.reports().asked_about_all()
 
 
 @scenario(
@@ -246,29 +200,25 @@ def everybody_has_the_same_fault(outcome: Outcome) -> None:
     over_http=True,
     also=("stuck-job", "low-util-under-load"),
 )
-def one_rank_does_not_take_part(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1", gpus=4) as host:
-            trains(host, gpus=4)
-            host.for_minutes(5)
-            for gpu in range(3):
-                host.gpu(gpu).computes(100, watts=130, memory_percent=0).units_work(sm=3)
-            host.gpu(3).rests()
-            host.for_minutes(18)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def one_rank_does_not_take_part(fleet: Fleet) -> None:
+    with fleet.plays("node-1", gpus=4) as host:
+        host.trains()
+        host.for_minutes(5)
+        for gpu in host.gpus[:3]:
+            gpu.spins()
+        host.gpu(3).rests()
+        host.for_minutes(18)
+    fleet.reports().asked_about("node-1")
 
 
 @scenario(
     "healthy-busy", "ok", "Snapshots that arrive twice change nothing.", over_http=True, never=("clock-skew",)
 )
-def reports_arrive_twice(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            trains(host)
-            host.for_minutes(6)
-        fleet.twice().reports()
-        fleet.asked_about("node-1")
+def reports_arrive_twice(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.trains()
+        host.for_minutes(6)
+    fleet.twice().reports().asked_about("node-1")
 
 
 @scenario(
@@ -278,11 +228,10 @@ def reports_arrive_twice(outcome: Outcome) -> None:
     over_http=True,
     never=("agent-stale", "memory-held-idle"),
 )
-def server_starts_again(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.serves_vllm()
-            host.for_minutes(8)
-        fleet.reports()
-        fleet.api.restart()
-        fleet.asked_about("node-1")
+def server_starts_again(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.serves_vllm()
+        host.for_minutes(8)
+    fleet.reports()
+    fleet.api.restart()
+    fleet.asked_about("node-1")

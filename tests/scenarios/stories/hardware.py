@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from tests.doubles.nvml import GIB
-from tests.scenarios.host import Host
+from tests.scenarios.host import TORCH, Host
 from tests.scenarios.scenario import scenario
 
-TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
 HW_SLOWDOWN, SW_POWER, SW_THERMAL, HW_THERMAL, POWER_BRAKE = 0x8, 0x4, 0x20, 0x40, 0x80
-
-
-def works(host: Host, watts: float = 610) -> None:
-    """A training that keeps every GPU busy."""
-    for index, gpu in enumerate(host.all_gpus()):
-        host.process(
-            5400 + index, "torchrun train.py", on={index: 60 * GIB}, libraries=TORCH, cpu=90, sm_percent=95
-        )
-        gpu.computes(97, watts=watts, memory_percent=55)
 
 
 # ---- PCIe
@@ -29,7 +19,7 @@ def works(host: Host, watts: float = 610) -> None:
     never=("pcie-low-gen-idle",),
 )
 def link_is_stuck_at_gen_1(host: Host) -> None:
-    works(host)
+    host.trains()
     host.gpu(0).says(pcie_gen=1)
     host.for_minutes(7)
 
@@ -44,14 +34,14 @@ def idle_link_at_gen_1(host: Host) -> None:
 
 @scenario("pcie-width-degraded", "warning", "The link has eight of its sixteen lanes.")
 def link_lost_half_its_lanes(host: Host) -> None:
-    works(host)
+    host.trains()
     host.gpu(0).says(pcie_width=8)
     host.for_minutes(6)
 
 
 @scenario("pcie-errors", "warning", "The link repeats transmissions, a hundred a minute.")
 def link_repeats_transmissions(host: Host) -> None:
-    works(host)
+    host.trains()
     host.gpu(0).counts(94, 2.0)
     host.for_minutes(12)
 
@@ -63,7 +53,7 @@ def link_repeats_transmissions(host: Host) -> None:
     never=("pcie-errors",),
 )
 def replay_counter_starts_anew(host: Host) -> None:
-    works(host)
+    host.trains()
     host.gpu(0).double.field(94, 5000)
     host.for_minutes(4)
     host.gpu(0).double.field(94, 0)
@@ -80,7 +70,7 @@ def replay_counter_starts_anew(host: Host) -> None:
     never=("power-limit-lowered", "clocks-stuck-low", "power-brake"),
 )
 def power_cap_at_the_default_limit(host: Host) -> None:
-    works(host, watts=696)
+    host.trains(watts=696)
     host.gpu(0).says(clocks_event_reasons=SW_POWER).clocks(1600)
     host.for_minutes(6)
 
@@ -92,7 +82,7 @@ def power_cap_at_the_default_limit(host: Host) -> None:
     never=("power-cap-at-full-load",),
 )
 def power_limit_was_lowered(host: Host) -> None:
-    works(host, watts=396)
+    host.trains(watts=396)
     host.gpu(0).says(clocks_event_reasons=SW_POWER, power_limit_mw=400_000, power_enforced_mw=400_000).clocks(
         1200
     )
@@ -103,7 +93,7 @@ def power_limit_was_lowered(host: Host) -> None:
     "power-brake", "critical", "The server's power supply brakes the GPU.", also=("thermal-hw-slowdown",)
 )
 def power_supply_brakes(host: Host) -> None:
-    works(host, watts=300)
+    host.trains(watts=300)
     host.gpu(0).says(clocks_event_reasons=HW_SLOWDOWN | POWER_BRAKE).clocks(800).counts(271, 6e8)
     host.for_minutes(6)
 
@@ -115,7 +105,7 @@ def power_supply_brakes(host: Host) -> None:
     also=("thermal-sw-slowdown", "hbm-hot"),
 )
 def hardware_slows_down_for_heat(host: Host) -> None:
-    works(host, watts=400)
+    host.trains(watts=400)
     host.gpu(0).says(clocks_event_reasons=HW_SLOWDOWN | HW_THERMAL, temperature_c=89, margin_c=-1).clocks(900)
     host.gpu(0).counts(270, 7e8)
     host.for_minutes(6)
@@ -129,7 +119,7 @@ def hardware_slows_down_for_heat(host: Host) -> None:
 )
 def slowdown_bit_flickers(host: Host) -> None:
     host.for_minutes(2)
-    works(host)
+    host.trains()
     host.gpu(0).says(clocks_event_reasons=HW_SLOWDOWN)
     host.for_seconds(2)
     host.gpu(0).says(clocks_event_reasons=0)
@@ -143,7 +133,7 @@ def slowdown_bit_flickers(host: Host) -> None:
     also=("thermal-margin-low",),
 )
 def driver_slows_down_for_heat(host: Host) -> None:
-    works(host, watts=480)
+    host.trains(watts=480)
     host.gpu(0).says(clocks_event_reasons=SW_THERMAL, temperature_c=84, margin_c=3).clocks(1200).counts(
         269, 6e8
     )
@@ -157,7 +147,7 @@ def driver_slows_down_for_heat(host: Host) -> None:
     also=("busy-but-inefficient",),
 )
 def clocks_are_stuck(host: Host) -> None:
-    works(host, watts=210)
+    host.trains(watts=210)
     host.gpu(0).clocks(510)
     host.for_minutes(16)
 
@@ -207,7 +197,7 @@ def card_without_fans_and_links(host: Host) -> None:
     host={"gpus": 4},
 )
 def nvlinks_go_down(host: Host) -> None:
-    works(host)
+    host.trains()
     host.for_minutes(5)
     host.gpu(2).links_fail(4, 5)
     host.for_minutes(6)
@@ -232,7 +222,7 @@ def nvlinks_come_up_after_a_reboot(host: Host) -> None:
     host={"gpus": 2, "up_seconds": 3600.0},
 )
 def fabric_does_not_come_up(host: Host) -> None:
-    for gpu in host.all_gpus():
+    for gpu in host.gpus:
         gpu.says(fabric_state=2)
     host.for_minutes(6)
 
@@ -241,7 +231,7 @@ def fabric_does_not_come_up(host: Host) -> None:
 def infiniband_port_is_down(host: Host) -> None:
     host.files.infiniband("mlx5_0")
     host.files.infiniband("mlx5_1")
-    works(host)
+    host.trains()
     host.for_minutes(4)
     host.files.infiniband("mlx5_1", state="1: DOWN", downs=1)
     host.for_minutes(6)
@@ -252,7 +242,7 @@ def infiniband_port_is_down(host: Host) -> None:
 
 @scenario("ecc-uncorrectable-new", "critical", "An uncorrectable error happens while we look.")
 def uncorrectable_error_now(host: Host) -> None:
-    works(host)
+    host.trains()
     host.for_minutes(4)
     host.gpu(0).double.counts_ecc(uncorrected=1)
     host.for_minutes(4)
@@ -266,21 +256,21 @@ def uncorrectable_error_now(host: Host) -> None:
 )
 def uncorrectable_error_of_old(host: Host) -> None:
     host.gpu(0).double.state.ecc.total[1][1] = 3
-    works(host)
+    host.trains()
     host.for_minutes(7)
 
 
 @scenario("row-remap-pending", "warning", "A row will be replaced at the next reset.")
 def row_remap_is_pending(host: Host) -> None:
     host.gpu(0).remaps(uncorrectable=1, pending=True)
-    works(host)
+    host.trains()
     host.for_minutes(6)
 
 
 @scenario("row-remap-failed", "warning", "A failed remap of long ago; no error since.")
 def row_remap_failed_once(host: Host) -> None:
     host.gpu(0).remaps(failed=True)
-    works(host)
+    host.trains()
     host.for_minutes(6)
 
 
@@ -288,7 +278,7 @@ def row_remap_failed_once(host: Host) -> None:
     "ecc-uncorrectable-new", "critical", "A remap fails now, with new errors.", finds=("row-remap-failed",)
 )
 def row_remap_fails_now(host: Host) -> None:
-    works(host)
+    host.trains()
     host.for_minutes(4)
     host.gpu(0).remaps(uncorrectable=3, failed=True)
     host.gpu(0).double.counts_ecc(uncorrected=1)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.doubles.nvml import GIB, MigSlice
-from tests.scenarios.host import Host
+from tests.scenarios.host import TORCH, Host
 from tests.scenarios.scenario import scenario
 
-TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
 STARVED: dict[str, Any] = {
     "running": 40,
     "waiting": 25,
@@ -17,22 +16,6 @@ STARVED: dict[str, Any] = {
     "prompt": 200,
     "finished": 0.2,
 }
-
-
-def trains(host: Host, gpus: int = 1, **facts: Any) -> None:
-    """A training that has worked hard for a while."""
-    for gpu in range(gpus):
-        host.process(
-            5400 + gpu,
-            "torchrun train.py --data /data",
-            on={gpu: 60 * GIB},
-            libraries=TORCH,
-            cpu=100,
-            sm_percent=95,
-            ranks={"RANK": str(gpu), "WORLD_SIZE": str(gpus)},
-            **facts,
-        )
-        host.gpu(gpu).computes(96, watts=610, memory_percent=55)
 
 
 @scenario(
@@ -85,7 +68,7 @@ def polling_thread_of_an_idle_engine(host: Host) -> None:
     also=("low-util-under-load",),
 )
 def no_cpu_left_for_the_training(host: Host) -> None:
-    trains(host)
+    host.trains()
     host.for_minutes(6)
     host.gpu(0).in_bursts([0, 30, 0, 25], watts=400)
     host.changes(5400, cpu=60)
@@ -102,7 +85,7 @@ def no_cpu_left_for_the_training(host: Host) -> None:
     also=("low-util-under-load",),
 )
 def training_waits_for_its_disk(host: Host) -> None:
-    trains(host)
+    host.trains()
     host.for_minutes(6)
     host.gpu(0).in_bursts([0, 30, 0, 25], watts=400)
     host.files.pressure(io=45)
@@ -130,7 +113,7 @@ def disk_is_busy_and_nobody_waits(host: Host) -> None:
     also=("low-util-under-load",),
 )
 def loader_cannot_keep_up(host: Host) -> None:
-    trains(host)
+    host.trains()
     host.for_minutes(6)
     host.gpu(0).in_bursts([95, 0, 0, 95, 0], watts=500)
     host.changes(5400, workers={"pt_data_worker1": 98.0, "pt_data_worker2": 99.0})
@@ -142,10 +125,9 @@ def loader_cannot_keep_up(host: Host) -> None:
     "info",
     "A pipeline stage waits for the one before it: bursts, and no loader at its limit.",
     never=("dataloader-starved", "cpu-bound-single-core"),
-    also=(),
 )
 def pipeline_bubble(host: Host) -> None:
-    trains(host, workers={"pt_data_worker1": 20.0, "pt_data_worker2": 15.0})
+    host.trains(workers={"pt_data_worker1": 20.0, "pt_data_worker2": 15.0})
     host.for_minutes(6)
     host.gpu(0).in_bursts([95, 95, 0, 95, 0], watts=500)
     host.for_minutes(8)
@@ -158,7 +140,7 @@ def pipeline_bubble(host: Host) -> None:
     never=("dataloader-starved", "storage-bound", "low-util-under-load"),
 )
 def training_writes_a_checkpoint(host: Host) -> None:
-    trains(host)
+    host.trains()
     host.for_minutes(8)
     host.gpu(0).rests(watts=120)
     host.changes(5400, writes=8e8, cpu=60)
@@ -188,11 +170,10 @@ def idle_is_not_slow(host: Host) -> None:
     host={"gpus": 4},
 )
 def collective_hangs(host: Host) -> None:
-    trains(host, 4)
+    host.trains()
     host.for_minutes(6)
-    for gpu in range(4):
-        host.gpu(gpu).computes(100, watts=130, memory_percent=0)
-        host.gpu(gpu).units_work(sm=3)
+    for gpu in host.gpus:
+        gpu.spins()
     host.for_minutes(20)
 
 
@@ -204,10 +185,9 @@ def collective_hangs(host: Host) -> None:
     host={"gpus": 2},
 )
 def idle_tensor_parallel_workers_spin(host: Host) -> None:
-    host.serves_vllm((0, 1))
-    for gpu in range(2):
-        host.gpu(gpu).computes(100, watts=125, memory_percent=0)
-        host.gpu(gpu).units_work(sm=3)
+    host.serves_vllm(0, 1)
+    for gpu in host.gpus:
+        gpu.spins()
     host.for_minutes(8)
 
 
@@ -216,16 +196,13 @@ def idle_tensor_parallel_workers_spin(host: Host) -> None:
     "info",
     "A simulation keeps few units busy at low power and copies its results: it works.",
     never=("stuck-job",),
-    also=(),
-    host={"gpus": 1},
 )
 def light_kernel_at_low_power(host: Host) -> None:
     host.process(
         6600, "./lattice --steps 1000000", on={0: 6 * GIB}, libraries="libcudart.so", cpu=60, sm_percent=99
     )
     host.gpu(0).computes(100, watts=150, memory_percent=4)
-    host.gpu(0).units_work(sm=12, memory=6)
-    host.gpu(0).copies(received=4e6, sent=60e6)
+    host.gpu(0).units_work(sm=12, memory=6).copies(received=4e6, sent=60e6)
     host.for_minutes(18)
 
 
@@ -276,14 +253,7 @@ def engine_preempts(host: Host) -> None:
     never=("kv-pool-nearly-full",),
 )
 def queue_at_a_limit(host: Host) -> None:
-    engine = host.serves_vllm(running=16, waiting=12, kv_used=0.25, tokens=1500, prompt=4000, finished=4)
-    host.process(
-        4100,
-        f"/opt/venv/bin/vllm serve m --port {engine.port} --max-num-seqs 16",
-        name="vllm",
-        port=engine.port,
-    )
-    host.gpu(0).in_bursts([85, 90, 88], watts=520, memory_percent=55)
+    host.vllm_works(running=16, waiting=12, kv_used=0.25, options="--max-num-seqs 16")
     host.for_minutes(7)
 
 
@@ -310,8 +280,7 @@ def queue_grows(host: Host) -> None:
     never=("queue-building", "queue-with-free-kv", "kv-pool-nearly-full"),
 )
 def short_burst_of_requests(host: Host) -> None:
-    engine = host.serves_vllm(running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
-    host.gpu(0).in_bursts([88, 95, 97, 91], watts=520, memory_percent=55)
+    engine = host.vllm_works()
     host.for_minutes(6)
     engine.asks(waiting=9)
     host.for_seconds(20)
@@ -352,7 +321,7 @@ def quota_stops_the_loader(host: Host) -> None:
     group = (
         "/kubepods.slice/kubepods-pod11111111_2222_3333_4444_555555555555.slice/cri-containerd-" + "a" * 64
     )
-    trains(host, cgroup=f"0::{group}")
+    host.trains(cgroup=f"0::{group}")
     host.for_minutes(6)
     host.gpu(0).in_bursts([0, 30, 0, 25], watts=400)
     host.changes(5400, cpu=65)
@@ -368,8 +337,5 @@ def quota_stops_the_loader(host: Host) -> None:
     never=("gpu-free", "kv-pool-reserved-idle", "low-util-under-load"),
 )
 def mig_tells_no_utilization(host: Host) -> None:
-    host.gpu(0).double.is_sliced(MigSlice("1g.10gb", 10 * GIB, 2 * GIB), MigSlice("1g.10gb", 10 * GIB))
-    host.gpu(0).double.lacks(
-        "nvmlDeviceGetUtilizationRates", "nvmlDeviceGetSamples", "nvmlDeviceGetProcessUtilization"
-    )
+    host.gpu(0).is_sliced(MigSlice("1g.10gb", 10 * GIB, 2 * GIB), MigSlice("1g.10gb", 10 * GIB))
     host.for_minutes(6)

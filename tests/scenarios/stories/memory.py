@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from tests.doubles.nvml import GIB
-from tests.scenarios.host import Host
+from tests.scenarios.host import TORCH, Host
 from tests.scenarios.scenario import scenario
-
-TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
-
-
-def busy_with(host: Host, watts: float = 560.0) -> None:
-    host.gpu(0).in_bursts([94, 98, 96, 99], watts=watts, memory_percent=55)
 
 
 @scenario(
@@ -20,8 +14,7 @@ def busy_with(host: Host, watts: float = 560.0) -> None:
     never=("kv-pool-reserved-idle", "framework-prealloc-idle"),
 )
 def training_is_close_to_out_of_memory(host: Host) -> None:
-    host.process(5400, "python3 train.py", on={0: 66 * GIB}, libraries=TORCH, cpu=100, sm_percent=95)
-    busy_with(host)
+    host.trains(holds=66 * GIB)
     for step in range(41):
         held = 66 if step < 4 else 77 if step % 4 == 3 else 79
         host.holds(5400, {0: held * GIB + (step % 3) * 60 * 2**20})
@@ -49,8 +42,7 @@ def jax_holds_its_share(host: Host) -> None:
     never=("oom-risk", "kv-pool-reserved-idle", "memory-growing"),
 )
 def vllm_memory_is_full_under_load(host: Host) -> None:
-    host.serves_vllm(holds=78 * GIB, running=30, kv_used=0.7, tokens=2100, prompt=4000, finished=5)
-    busy_with(host)
+    host.vllm_works(holds=78 * GIB, running=30, kv_used=0.7, tokens=2100)
     host.for_minutes(6)
 
 
@@ -61,7 +53,7 @@ def vllm_memory_is_full_under_load(host: Host) -> None:
     never=("kv-pool-reserved-idle", "notebook-cached-memory", "gpu-free"),
 )
 def unknown_python_holds_memory(host: Host) -> None:
-    host.process(5600, "python3 run.py", on={0: 20 * GIB}, libraries=TORCH)
+    host.python_holds(20 * GIB)
     host.for_minutes(6)
 
 
@@ -72,7 +64,7 @@ def unknown_python_holds_memory(host: Host) -> None:
     never=("kv-pool-reserved-idle", "gpu-free"),
 )
 def unknown_python_holds_nearly_all(host: Host) -> None:
-    host.process(5600, "python3 run.py", on={0: 74 * GIB}, libraries=TORCH)
+    host.python_holds(74 * GIB)
     host.for_minutes(6)
 
 
@@ -83,7 +75,7 @@ def unknown_python_holds_nearly_all(host: Host) -> None:
     never=("memory-held-idle", "kv-pool-reserved-idle", "unknown-process"),
 )
 def notebook_keeps_its_cache(host: Host) -> None:
-    host.process(5700, "python3 -m ipykernel_launcher -f kernel-1.json", on={0: 20 * GIB}, libraries=TORCH)
+    host.notebook_holds(20 * GIB)
     host.for_minutes(6)
 
 
@@ -94,7 +86,7 @@ def notebook_keeps_its_cache(host: Host) -> None:
     also=("memory-held-idle",),
 )
 def memory_of_nobody_seen(host: Host) -> None:
-    host.process(5800, "python3 run.py", on={0: 4 * GIB}, libraries=TORCH)
+    host.python_holds(4 * GIB)
     host.hides(0, 30 * GIB)
     host.for_minutes(6)
 
@@ -121,11 +113,10 @@ def memory_seen_from_a_container(host: Host) -> None:
     also=("hidden-memory", "memory-held-idle"),
 )
 def memory_outlives_its_process(host: Host) -> None:
-    host.process(5900, "python3 train.py", on={0: 40 * GIB}, libraries=TORCH)
-    busy_with(host)
+    host.trains(holds=40 * GIB)
     host.for_minutes(3)
     host.gpu(0).rests()
-    host.ends(5900)
+    host.ends(5400)
     host.hides(0, 40 * GIB)
     host.for_minutes(20)
 
@@ -137,11 +128,10 @@ def memory_outlives_its_process(host: Host) -> None:
     never=("leaked-memory-no-process", "hidden-memory", "memory-held-idle"),
 )
 def job_ends_as_it_should(host: Host) -> None:
-    host.process(5900, "python3 train.py", on={0: 40 * GIB}, libraries=TORCH)
-    busy_with(host)
+    host.trains(holds=40 * GIB)
     host.for_minutes(3)
     host.gpu(0).rests()
-    host.ends(5900)
+    host.ends(5400)
     host.for_minutes(8)
 
 
@@ -153,7 +143,7 @@ def job_ends_as_it_should(host: Host) -> None:
     also=("memory-held-idle",),
 )
 def memory_held_for_hours(host: Host) -> None:
-    host.process(6000, "python3 run.py", on={0: 40 * GIB}, libraries=TORCH, running_minutes=1500)
+    host.python_holds(40 * GIB, pid=6000, running_minutes=1500)
     host.for_minutes(6.5 * 60)
 
 
@@ -209,14 +199,9 @@ def two_servers_share_as_agreed(host: Host) -> None:
     says=("5400",),
 )
 def linux_kills_the_training(host: Host) -> None:
-    host.process(5400, "python3 train.py", on={0: 40 * GIB}, libraries=TORCH, cpu=100, sm_percent=95)
-    busy_with(host)
+    host.trains(holds=40 * GIB)
     host.for_minutes(3)
-    host.kernel_log(
-        "Out of memory: Killed process 5400 (python3) total-vm:912345678kB, anon-rss:512345678kB, "
-        "file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:900kB oom_score_adj:0"
-    )
-    host.ends(5400)
+    host.oom_killer_takes(5400, "python3")
     host.gpu(0).rests()
     host.for_minutes(5)
 
@@ -229,7 +214,7 @@ def linux_kills_the_training(host: Host) -> None:
 )
 def linux_kills_a_browser(host: Host) -> None:
     host.for_minutes(3)
-    host.kernel_log("Out of memory: Killed process 777 (chrome) total-vm:1kB, anon-rss:1kB, file-rss:0kB")
+    host.oom_killer_takes(777, "chrome")
     host.for_minutes(3)
 
 
@@ -291,8 +276,7 @@ def zombie_with_living_threads(host: Host) -> None:
     also=("low-util-under-load", "oom-risk"),
 )
 def host_memory_is_short(host: Host) -> None:
-    host.process(5400, "torchrun train.py", on={0: 40 * GIB}, libraries=TORCH, cpu=60, sm_percent=60)
-    busy_with(host)
+    host.trains(holds=40 * GIB, cpu=60, sm_percent=60)
     host.for_minutes(6)
     host.gpu(0).in_bursts([20, 0, 30, 0], watts=560)
     host.files.machine(memory_total_gib=512, memory_available_gib=6)

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from tests.doubles.nvml import GIB, MIB
 from tests.scenarios.fleet import Fleet
-from tests.scenarios.host import Host
-from tests.scenarios.scenario import Outcome, scenario
+from tests.scenarios.host import TORCH, Host
+from tests.scenarios.scenario import scenario
 
-TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
 FABRIC_DEGRADED = 0x1
-
-
-def works(host: Host, watts: float = 610) -> None:
-    for index, gpu in enumerate(host.all_gpus()):
-        host.process(
-            5400 + index, "torchrun train.py", on={index: 60 * GIB}, libraries=TORCH, cpu=90, sm_percent=95
-        )
-        gpu.computes(97, watts=watts, memory_percent=55)
 
 
 @scenario(
@@ -26,8 +17,7 @@ def works(host: Host, watts: float = 610) -> None:
     never=("serving-wedged", "kv-preemptions"),
 )
 def engine_counters_start_anew(host: Host) -> None:
-    engine = host.serves_vllm(running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
-    host.gpu(0).in_bursts([88, 95, 97, 91], watts=520, memory_percent=55)
+    engine = host.vllm_works()
     host.for_minutes(6)
     engine.load.totals.clear()
     host.for_minutes(6)
@@ -80,7 +70,7 @@ def prompts_are_all_new(host: Host) -> None:
     never=("thermal-hw-slowdown", "thermal-sw-slowdown"),
 )
 def little_margin(host: Host) -> None:
-    works(host)
+    host.trains()
     host.gpu(0).says(temperature_c=84, margin_c=3)
     host.for_minutes(20)
 
@@ -94,7 +84,7 @@ def little_margin(host: Host) -> None:
 )
 def fabric_is_degraded(host: Host) -> None:
     host.gpu(0).says(fabric_health=FABRIC_DEGRADED)
-    works(host)
+    host.trains()
     host.for_minutes(6)
 
 
@@ -119,7 +109,7 @@ def many_corrected_errors(host: Host) -> None:
     never=("clocks-stuck-low",),
 )
 def clocks_are_set(host: Host) -> None:
-    works(host, watts=430)
+    host.trains(watts=430)
     gpu = host.gpu(0).says(clocks_event_reasons=0x2).clocks(1200)
     gpu.double.state.application_clock_mhz[0] = 1200
     host.for_minutes(8)
@@ -144,11 +134,9 @@ def settings_wait_for_a_reset(host: Host) -> None:
     host={"gpus": 4},
 )
 def nvlink_reports_an_error(host: Host) -> None:
-    works(host)
+    host.trains()
     host.for_minutes(3)
-    host.kernel_log(
-        "NVRM: Xid (PCI:0000:28:00): 74, pid=5402, name=python3, NVLink: fatal error detected on link 3"
-    )
+    host.logs_xid(74, "NVLink: fatal error detected on link 3", gpu=2, pid=5402)
     host.for_minutes(4)
 
 
@@ -174,8 +162,8 @@ def container_loses_its_gpu(host: Host) -> None:
     host={"gpus": 2},
 )
 def a_server_on_each_gpu(host: Host) -> None:
-    host.serves_vllm((0,))
-    host.serves_vllm((1,), pid=4300)
+    host.serves_vllm(0)
+    host.serves_vllm(1, pid=4300)
     host.for_minutes(6)
 
 
@@ -187,12 +175,12 @@ def a_server_on_each_gpu(host: Host) -> None:
     host={"gpus": 2},
 )
 def one_of_two_servers_is_wedged(host: Host) -> None:
-    host.serves_vllm((0,), running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
-    wedged = host.serves_vllm((1,), pid=4300, running=8, kv_used=0.3, tokens=700, prompt=2000, finished=2)
-    for gpu in host.all_gpus():
+    host.serves_vllm(0, running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
+    wedged = host.serves_vllm(1, pid=4300, running=8, kv_used=0.3, tokens=700, prompt=2000, finished=2)
+    for gpu in host.gpus:
         gpu.computes(92, watts=500, memory_percent=55)
     host.for_minutes(6)
-    wedged.asks(tokens=0, prompt=0, finished=0)
+    wedged.makes_nothing()
     host.gpu(1).rests()
     host.for_minutes(7)
 
@@ -207,7 +195,7 @@ def one_of_two_servers_is_wedged(host: Host) -> None:
 def workstation_with_a_desktop(host: Host) -> None:
     host.process(900, "/usr/lib/xorg/Xorg :0", on={0: 300 * MIB}, kind="graphics")
     host.process(901, "/usr/bin/gnome-shell", on={0: 200 * MIB}, kind="graphics")
-    host.process(5600, "python3 run.py", on={0: 8 * GIB}, libraries=TORCH)
+    host.python_holds(8 * GIB)
     host.for_minutes(6)
 
 
@@ -232,19 +220,16 @@ def workstation_at_rest(host: Host) -> None:
     over_http=True,
     also=("xid-hardware", "gsp-timeout"),
 )
-def fault_returns_after_the_repair(outcome: Outcome) -> None:
-    line = "NVRM: Xid (PCI:0000:18:00): 62, pid=1, name=x, Internal micro-controller halt"
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.for_minutes(3)
-            host.kernel_log(line)
-            host.for_minutes(3)
-            host.reboots()
-            host.for_minutes(20)
-            host.kernel_log(line)
-            host.for_minutes(3)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def fault_returns_after_the_repair(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.for_minutes(3)
+        host.logs_xid(62, "Internal micro-controller halt")
+        host.for_minutes(3)
+        host.reboots()
+        host.for_minutes(20)
+        host.logs_xid(62, "Internal micro-controller halt")
+        host.for_minutes(3)
+    fleet.reports().asked_about("node-1")
 
 
 @scenario(
@@ -254,16 +239,14 @@ def fault_returns_after_the_repair(outcome: Outcome) -> None:
     over_http=True,
     never=("ecc-uncorrectable-new", "row-remap-pending"),
 )
-def reset_ends_a_pending_remap(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.gpu(0).remaps(uncorrectable=1, pending=True)
-            host.for_minutes(4)
-            host.reboots()
-            host.gpu(0).remaps(uncorrectable=1)
-            host.for_minutes(14)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def reset_ends_a_pending_remap(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.gpu(0).remaps(uncorrectable=1, pending=True)
+        host.for_minutes(4)
+        host.reboots()
+        host.gpu(0).remaps(uncorrectable=1)
+        host.for_minutes(14)
+    fleet.reports().asked_about("node-1")
 
 
 @scenario(
@@ -273,20 +256,17 @@ def reset_ends_a_pending_remap(outcome: Outcome) -> None:
     over_http=True,
     never=("gpu-count-changed", "gpu-lost-bus"),
 )
-def card_is_replaced(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1", gpus=2) as host:
-            host.for_minutes(4)
-            host.gpu(1).double.is_lost()
-            host.kernel_log("NVRM: Xid (PCI:0000:20:00): 79, pid=1, name=x, GPU has fallen off the bus.")
-            host.for_minutes(4)
-            host.goes_silent()
-            host.gpu(1).double.is_well_again()
-            host.gpu(1).says(uuid="GPU-99999999-0000-4000-8000-999999999999", serial="9999999999999")
-            host.reboots()
-            host.for_minutes(14)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def card_is_replaced(fleet: Fleet) -> None:
+    with fleet.plays("node-1", gpus=2) as host:
+        host.for_minutes(4)
+        host.loses(1)
+        host.for_minutes(4)
+        host.goes_silent()
+        host.gpu(1).double.is_well_again()
+        host.gpu(1).says(uuid="GPU-99999999-0000-4000-8000-999999999999", serial="9999999999999")
+        host.reboots()
+        host.for_minutes(14)
+    fleet.reports().asked_about("node-1")
 
 
 @scenario(
@@ -296,19 +276,17 @@ def card_is_replaced(outcome: Outcome) -> None:
     over_http=True,
     never=("unknown-process",),
 )
-def hostile_names_over_http(outcome: Outcome) -> None:
-    with Fleet(outcome) as fleet:
-        with fleet.plays("node-1") as host:
-            host.process(
-                5400,
-                ["torchrun", "train.py", "--x=<script>alert(1)</script>\n\x1b[31m*bold*"],
-                name="to\nrch",
-                on={0: 60 * GIB},
-                libraries=TORCH,
-                cpu=90,
-                sm_percent=95,
-            )
-            host.gpu(0).computes(97, watts=610, memory_percent=55)
-            host.for_minutes(6)
-        fleet.reports()
-        fleet.asked_about("node-1")
+def hostile_names_over_http(fleet: Fleet) -> None:
+    with fleet.plays("node-1") as host:
+        host.trains()
+        host.process(
+            5400,
+            ["torchrun", "train.py", "--x=<script>alert(1)</script>\n\x1b[31m*bold*"],
+            name="to\nrch",
+            on={0: 60 * GIB},
+            libraries=TORCH,
+            cpu=90,
+            sm_percent=95,
+        )
+        host.for_minutes(6)
+    fleet.reports().asked_about("node-1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.doubles.nvml import GIB
 from tests.scenarios.host import Host
 from tests.scenarios.scenario import scenario
 
@@ -27,12 +26,10 @@ def vllm_waits_for_requests(host: Host) -> None:
     also=("low-util-under-load",),
 )
 def vllm_is_wedged(host: Host) -> None:
-    engine = host.serves_vllm()
-    host.gpu(0).computes(80, watts=450)
-    engine.asks(running=12, kv_used=0.4, tokens=900, prompt=3000, finished=3)
+    engine = host.vllm_works(running=12, tokens=900)
     host.for_minutes(6)
     host.gpu(0).rests()
-    engine.asks(tokens=0, prompt=0, finished=0)
+    engine.makes_nothing()
     host.for_minutes(6)
 
 
@@ -43,21 +40,7 @@ def vllm_is_wedged(host: Host) -> None:
     never=("serving-wedged", "low-util-under-load", "orphaned-engine", "engine-metrics-unreachable"),
 )
 def vllm_loads_its_model(host: Host) -> None:
-    command = "/opt/venv/bin/vllm serve meta-llama/Llama-3.1-70B --port 18999"
-    host.process(4100, command, name="vllm", running_minutes=0.2, cpu=80)
-    for step in range(15):
-        host.process(
-            4121,
-            ["VLLM::EngineCore"],
-            name="VLLM::EngineCor",
-            parent=4100,
-            on={0: (2 + 3 * step) * GIB},
-            running_minutes=0.2,
-            cpu=95,
-            reads=2.5e9,
-            libraries="libtorch libcudart",
-        )
-        host.for_seconds(10)
+    host.loads_vllm(150)
 
 
 @scenario(
@@ -82,8 +65,7 @@ def vllm_worker_outlives_its_server(host: Host) -> None:
     never=("kv-pool-reserved-idle", "low-util-under-load", "stuck-job", "oom-risk"),
 )
 def vllm_is_busy(host: Host) -> None:
-    host.serves_vllm(running=24, kv_used=0.45, tokens=1500, prompt=4000, finished=4)
-    host.gpu(0).in_bursts([88, 95, 97, 91, 96], watts=520, memory_percent=55, celsius=58)
+    host.vllm_works()
     host.for_minutes(6)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from gpudiag.agent import DeclaredServer
 from tests.doubles.nvml import GIB
-from tests.scenarios.engine_pages import Load
-from tests.scenarios.host import Host
+from tests.scenarios.engine_pages import vllm
+from tests.scenarios.host import TORCH, Host
 from tests.scenarios.scenario import scenario
 
-TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
 LIBRARY_NOT_FOUND = 12
 SLURM = "0::/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0"
 POD = (
@@ -127,16 +126,7 @@ def endless_page(host: Host) -> None:
 
 @scenario("kv-pool-reserved-idle", "ok", "SGLang, idle.", never=("memory-held-idle",), says=("sglang",))
 def sglang_waits(host: Host) -> None:
-    engine = host.engine("sglang", Load(pool_tokens=400_000))
-    host.process(
-        4200,
-        f"python3 -m sglang.launch_server --model m --port {engine.port}",
-        name="python3",
-        port=engine.port,
-    )
-    host.process(
-        4201, ["sglang::scheduler"], name="sglang::schedul", parent=4200, on={0: 70 * GIB}, libraries=TORCH
-    )
+    host.serves("sglang", pool_tokens=400_000)
     host.for_minutes(6)
 
 
@@ -156,8 +146,6 @@ def llama_cpp_waits(host: Host) -> None:
     never=("memory-held-idle",),
 )
 def old_vllm_with_old_names(host: Host) -> None:
-    from tests.scenarios.engine_pages import vllm
-
     engine = host.engine("vllm", page=lambda load: vllm(load, old=True))
     host.process(
         4100,
@@ -180,7 +168,7 @@ def vllm_sleeps(host: Host) -> None:
 
 @scenario("memory-held-idle", "info", "A Slurm job's process holds memory: the job is named.", says=("4711",))
 def slurm_job_is_named(host: Host) -> None:
-    host.process(7100, "python3 run.py", on={0: 20 * GIB}, libraries=TORCH, cgroup=SLURM)
+    host.python_holds(20 * GIB, pid=7100, cgroup=SLURM)
     host.for_minutes(6)
 
 
@@ -191,7 +179,7 @@ def slurm_job_is_named(host: Host) -> None:
     says=("0a1b2c3d-1111-2222-3333-444455556666",),
 )
 def pod_is_named(host: Host) -> None:
-    host.process(7200, "python3 run.py", on={0: 20 * GIB}, libraries=TORCH, cgroup=POD)
+    host.python_holds(20 * GIB, pid=7200, cgroup=POD)
     host.for_minutes(6)
 
 
@@ -199,10 +187,8 @@ def pod_is_named(host: Host) -> None:
     "unknown-process", "warning", "Two Slurm jobs hold one GPU.", says=("4712",), also=("memory-held-idle",)
 )
 def two_jobs_on_one_gpu(host: Host) -> None:
-    host.process(7100, "python3 run.py", on={0: 20 * GIB}, libraries=TORCH, cgroup=SLURM)
-    host.process(
-        7101, "python3 run.py", on={0: 10 * GIB}, libraries=TORCH, cgroup=SLURM.replace("4711", "4712")
-    )
+    host.python_holds(20 * GIB, pid=7100, cgroup=SLURM)
+    host.python_holds(10 * GIB, pid=7101, cgroup=SLURM.replace("4711", "4712"))
     host.for_minutes(6)
 
 
@@ -292,8 +278,7 @@ def clock_jumps(host: Host) -> None:
     never=("gpu-count-changed", "xid-hardware", "hidden-memory"),
 )
 def node_reboots(host: Host) -> None:
-    host.process(5900, "python3 train.py", on={0: 40 * GIB}, libraries=TORCH)
-    host.gpu(0).computes(97, watts=610, memory_percent=55)
+    host.trains(holds=40 * GIB)
     host.for_minutes(4)
     host.gpu(0).rests()
     host.reboots()

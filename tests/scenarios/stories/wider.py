@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from tests.doubles.nvml import GIB, MigSlice
 from tests.scenarios.engine_pages import Load, vllm
-from tests.scenarios.host import Host
+from tests.scenarios.host import TORCH, Host
 from tests.scenarios.scenario import scenario
-
-TORCH = "/usr/lib/libtorch_cuda.so /usr/lib/libcudart.so.12"
-CONTAINER = "0::/system.slice/docker-" + "d" * 64 + ".scope"
 
 
 @scenario(
@@ -31,18 +28,11 @@ def ollama_waits(host: Host) -> None:
     also=("low-util-under-load",),
 )
 def sglang_is_wedged(host: Host) -> None:
-    engine = host.engine("sglang", Load(running=8, kv_used=0.3, tokens=700, finished=1, prompt=900))
-    host.process(
-        4200,
-        f"python3 -m sglang.launch_server --model m --port {engine.port}",
-        name="python3",
-        port=engine.port,
-    )
-    host.process(4201, ["sglang::scheduler"], parent=4200, on={0: 70 * GIB}, libraries=TORCH)
+    engine = host.serves("sglang", running=8, kv_used=0.3, tokens=700, finished=1, prompt=900)
     host.gpu(0).computes(85, watts=480)
     host.for_minutes(6)
     host.gpu(0).rests()
-    engine.asks(tokens=0, finished=0, prompt=0)
+    engine.makes_nothing()
     host.for_minutes(6)
 
 
@@ -55,13 +45,13 @@ def sglang_is_wedged(host: Host) -> None:
     host={"gpus": 2},
 )
 def wedged_while_spinning(host: Host) -> None:
-    engine = host.serves_vllm((0, 1), running=12, kv_used=0.4, tokens=900, prompt=3000, finished=3)
-    for gpu in host.all_gpus():
+    engine = host.serves_vllm(0, 1, running=12, kv_used=0.4, tokens=900, prompt=3000, finished=3)
+    for gpu in host.gpus:
         gpu.computes(90, watts=480)
     host.for_minutes(6)
-    engine.asks(tokens=0, prompt=0, finished=0)
-    for gpu in host.all_gpus():
-        gpu.computes(100, watts=130, memory_percent=0).units_work(sm=3)
+    engine.makes_nothing()
+    for gpu in host.gpus:
+        gpu.spins()
     host.for_minutes(7)
 
 
@@ -100,11 +90,10 @@ def long_prefill(host: Host) -> None:
     host={"gpus": 2},
 )
 def workers_of_a_killed_server(host: Host) -> None:
-    engine = host.serves_vllm((0, 1))
+    engine = host.serves_vllm(0, 1)
     host.for_minutes(2)
     engine.closes()
-    host.kernel_log("Out of memory: Killed process 4100 (vllm) total-vm:9kB, anon-rss:9kB, file-rss:0kB")
-    host.ends(4100)
+    host.oom_killer_takes(4100, "vllm")
     for pid in (4121, 4122):
         host.changes(pid, parent=1)
     host.for_minutes(6)
@@ -144,9 +133,7 @@ def tensorflow_takes_everything(host: Host) -> None:
 )
 def two_notebooks(host: Host) -> None:
     for pid in (5700, 5701):
-        host.process(
-            pid, f"python3 -m ipykernel_launcher -f kernel-{pid}.json", on={0: 12 * GIB}, libraries=TORCH
-        )
+        host.notebook_holds(12 * GIB, pid=pid)
     host.for_minutes(6)
 
 
@@ -157,7 +144,7 @@ def two_notebooks(host: Host) -> None:
     never=("notebook-cached-memory", "memory-held-idle"),
 )
 def notebook_computes(host: Host) -> None:
-    host.process(5700, "python3 -m ipykernel_launcher -f k.json", on={0: 20 * GIB}, libraries=TORCH, cpu=95)
+    host.notebook_holds(20 * GIB, cpu=95)
     host.gpu(0).in_bursts([60, 0, 40, 10], watts=350)
     host.for_minutes(6)
 
@@ -170,7 +157,7 @@ def notebook_computes(host: Host) -> None:
     host={"model": "V100"},
 )
 def old_board_is_judged_too(host: Host) -> None:
-    host.process(5600, "python3 run.py", on={0: 12 * GIB}, libraries=TORCH)
+    host.python_holds(12 * GIB)
     host.for_minutes(6)
 
 
@@ -204,10 +191,7 @@ def eight_free_gpus(host: Host) -> None:
     never=("oom-risk", "gpu-free", "memory-held-idle"),
 )
 def mig_slice_is_full(host: Host) -> None:
-    host.gpu(0).double.is_sliced(MigSlice("1g.10gb", 10 * GIB, 99 * GIB // 10))
-    host.gpu(0).double.lacks(
-        "nvmlDeviceGetUtilizationRates", "nvmlDeviceGetSamples", "nvmlDeviceGetProcessUtilization"
-    )
+    host.gpu(0).is_sliced(MigSlice("1g.10gb", 10 * GIB, 99 * GIB // 10))
     host.process(5600, "python3 run.py", libraries=TORCH, cpu=90)
     host.for_minutes(6)
 
@@ -220,10 +204,7 @@ def mig_slice_is_full(host: Host) -> None:
 )
 def training_waits_for_nfs(host: Host) -> None:
     host.files.file("self/mounts", "server:/data /data nfs4 rw 0 0\n")
-    host.process(
-        5400, "torchrun train.py --data /data", on={0: 60 * GIB}, libraries=TORCH, cpu=90, sm_percent=95
-    )
-    host.gpu(0).computes(96, watts=610, memory_percent=55)
+    host.trains(0)
     host.for_minutes(6)
     host.gpu(0).in_bursts([0, 25, 0, 20], watts=400)
     host.changes(5400, state="D", wait_channel="rpc_wait_bit_killable", cpu=10)
@@ -241,10 +222,8 @@ def program_on_the_far_socket(host: Host) -> None:
     for node in ("node0", "node1"):
         host.files.sys_file(f"devices/system/node/{node}/cpulist", "0-7" if node == "node0" else "8-15")
     host.files.gpu_on_bus(host.gpu(0).double.pci_bus_id, numa_node=0, cpus="0-7")
-    host.process(
-        5400, "torchrun train.py", on={0: 60 * GIB}, libraries=TORCH, cpu=90, sm_percent=95, cpus="8-15"
-    )
-    host.gpu(0).computes(97, watts=610, memory_percent=55).copies(received=9e9, sent=2e9)
+    host.trains(cpus="8-15")
+    host.gpu(0).copies(received=9e9, sent=2e9)
     host.for_minutes(7)
 
 
@@ -255,8 +234,7 @@ def program_on_the_far_socket(host: Host) -> None:
     also=("low-util-under-load", "numa-misplaced"),
 )
 def copies_fill_the_link(host: Host) -> None:
-    host.process(5400, "torchrun train.py", on={0: 60 * GIB}, libraries=TORCH, cpu=60, sm_percent=95)
-    host.gpu(0).computes(96, watts=610, memory_percent=55)
+    host.trains(cpu=60)
     host.for_minutes(6)
     host.gpu(0).in_bursts([25, 20, 30, 15], watts=400).copies(received=50e9, sent=1e9)
     host.for_minutes(8)
@@ -301,33 +279,6 @@ def pid_is_used_again(host: Host) -> None:
     host.ends(9000)
     host.process(9000, "sleep 1000", running_minutes=0)
     host.for_minutes(5)
-
-
-@scenario(
-    "gpu-lost-bus",
-    "critical",
-    "Xid 79 for a bus address that no GPU here has.",
-)
-def xid_of_a_card_not_listed(host: Host) -> None:
-    host.for_minutes(2)
-    host.kernel_log("NVRM: Xid (PCI:0000:99:00): 79, pid=1, name=x, GPU has fallen off the bus.")
-    host.for_minutes(3)
-
-
-@scenario(
-    "gpu-needs-reset",
-    "critical",
-    "The kernel log says which action the card needs (Xid 154).",
-    also=("xid-hardware", "gsp-timeout"),
-)
-def log_names_the_action(host: Host) -> None:
-    host.for_minutes(2)
-    host.kernel_log(
-        "NVRM: Xid (PCI:0000:18:00): 154, pid=1, name=x, "
-        "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
-    )
-    host.gpu(0).double.field(230, 1, "uint")
-    host.for_minutes(3)
 
 
 @scenario(
@@ -376,8 +327,7 @@ def two_trainings_share_and_the_clock_goes_back(host: Host) -> None:
     also=("thermal-margin-low",),
 )
 def memory_chips_are_hot(host: Host) -> None:
-    host.process(5400, "torchrun train.py", on={0: 60 * GIB}, libraries=TORCH, cpu=90, sm_percent=95)
-    host.gpu(0).computes(97, watts=610, memory_percent=80)
+    host.trains()
     host.gpu(0).double.field(82, 97, "uint")
     host.for_minutes(8)
 
@@ -389,24 +339,8 @@ def memory_chips_are_hot(host: Host) -> None:
     host={"gpus": 4},
 )
 def nvlink_counts_errors(host: Host) -> None:
-    for gpu in range(4):
-        host.process(
-            5400 + gpu, "torchrun train.py", on={gpu: 60 * GIB}, libraries=TORCH, cpu=90, sm_percent=95
-        )
-        host.gpu(gpu).computes(97, watts=610, memory_percent=55)
+    host.trains()
     for minute in range(12):
         host.gpu(1).double.state.nvlink_errors[3][0] = 40 * minute
         host.gpu(1).double.state.nvlink_errors[3][2] = 400 * minute
         host.for_minutes(1)
-
-
-@scenario(
-    "power-connector-missing",
-    "critical",
-    "The driver says that the power cables are not connected.",
-    also=("gpu-init-failed", "gpu-count-changed"),
-)
-def power_cables_are_missing(host: Host) -> None:
-    host.for_minutes(2)
-    host.kernel_log("NVRM: GPU 0000:18:00.0: GPU does not have the necessary power cables connected.")
-    host.for_minutes(3)

@@ -75,7 +75,7 @@ def main() -> int:
 
         def judged(window: Window = window) -> object:
             for gpu in window.gpus.values():
-                gpu.track._cache.clear()  # as after a new snapshot
+                gpu.track.rest()  # as after a new snapshot
             return judge(window, rules)
 
         judging = median_seconds(judged)

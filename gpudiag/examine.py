@@ -13,9 +13,10 @@ from functools import cache
 from typing import Any
 
 from gpudiag.errors import GpudiagError
+from gpudiag.gates import ALL_OPEN, BIT, gates_of, gates_of_all
 from gpudiag.ledger import ledger_of
 from gpudiag.model import Checkup, Finding, Observed, Unjudged
-from gpudiag.rule import BLIND, GATES, MEMORY_ERROR, Fires, Outcome, Rule, outcomes
+from gpudiag.rule import BLIND, MEMORY_ERROR, Fires, Outcome, Rule, outcomes
 from gpudiag.window import W5, GpuWindow, NotMeasured, Window
 
 STALE = "agent-stale"
@@ -89,20 +90,6 @@ class Ruleset:
         return asks
 
 
-BIT = {name: 1 << i for i, name in enumerate(GATES)}
-_GATES = tuple((gate, BIT[name]) for name, gate in GATES.items())
-ALL_OPEN = (1 << len(GATES)) - 1
-
-
-def gates_of(gpu: GpuWindow) -> int:
-    """The open gates of one GPU as bits."""
-    bits = 0
-    for gate, bit in _GATES:
-        if gate(gpu):
-            bits |= bit
-    return bits
-
-
 def node_gates(of_gpus: Iterable[int]) -> int:
     """The open gates of a node: those of any of its GPUs; all of them where no GPU was seen."""
     bits = 0
@@ -165,7 +152,7 @@ def judge(window: Window, rules: Ruleset | None = None, now: float | None = None
         observed=observed(window),
         snapshot=window.latest,
     )
-    gates = [(gpu, gates_of(gpu)) for gpu in window.gpus_in_order()]
+    gates = gates_of_all(window)
     _judge(rules.asks("node", node_gates(bits for _, bits in gates)), window, None, checkup)
     if any(finding.rule == STALE for finding in checkup.findings):
         checkup.findings = [f for f in checkup.findings if f.rule == STALE or survives_silence(f, rules)]

@@ -17,9 +17,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from gpudiag import gates
 from gpudiag.fleet import Fleet
 from gpudiag.model import Confidence, Evidence, Kind, Maturity, Severity
-from gpudiag.window import W2, W5, GpuWindow, NotMeasured, Window
+from gpudiag.window import W5, Window
 
 # Precedence: a lower rank explains the rest; hints never headline.
 BLIND, DEVICE, MEMORY_ERROR, THERMAL, STUCK, MEMORY, CAPACITY, INEFFICIENT, STATE, HINT = range(1, 11)
@@ -104,8 +105,8 @@ def rule(
 ) -> Callable[[Callable[..., Outcome]], Rule]:
     """Declare a rule.
 
-    given          gates (see GATES) that must hold, or be unknown, for the rule to be asked at all; of a
-                   rule about the node: on one of its GPUs
+    given          gates (see gpudiag/gates.py) that must hold, or be unknown, for the rule to be asked at
+                   all; of a rule about the node: on one of its GPUs
     explains       ids of rules that this one accounts for: they become "also seen"
     latched        an event: stays open until a reset, a reboot or a person closes it
     clear_seconds  how long it must be judged clear before an open finding is resolved: five minutes, and
@@ -119,7 +120,7 @@ def rule(
         subject = next(iter(parameters))
         if subject not in ("gpu", "node", "fleet"):
             raise TypeError(f"{function.__module__}: a rule's first parameter is gpu, node or fleet")
-        unknown = set(given) - set(GATES)
+        unknown = set(given) - set(gates.NAMES)
         if unknown:
             raise TypeError(f"{function.__module__}: no gate {', '.join(sorted(unknown))}")
         thresholds = _thresholds_of(function)
@@ -143,148 +144,6 @@ def rule(
         )
 
     return declare
-
-
-# ------------------------------------------------------------------------------------------- gates
-
-
-def _unless_unknown(question: Callable[[GpuWindow], bool]) -> Callable[[GpuWindow], bool]:
-    def gate(gpu: GpuWindow) -> bool:
-        try:
-            return question(gpu)
-        except (NotMeasured, ArithmeticError):
-            return True
-
-    return gate
-
-
-def _faulty(gpu: GpuWindow) -> bool:
-    reading = gpu.reading
-    return bool(
-        not gpu.present
-        or reading.error
-        or gpu.node.events
-        or not gpu.node.log_readable
-        or _complains(gpu.node)
-        or reading.ecc_uncorrected_volatile
-        or reading.ecc_corrected_volatile
-        or reading.ecc_sram_uncorrected_aggregate
-        or reading.ecc_sram_threshold_exceeded
-        or reading.remapped_rows_uncorrectable
-        or reading.row_remap_pending
-        or reading.row_remap_failed
-        or reading.row_remap_banks_none
-        or reading.retired_pages_pending
-        or reading.retired_pages_double_bit
-        or reading.retired_pages_single_bit
-        or reading.recovery_action
-        or reading.inforom_corrupted
-        or (reading.ecc_uncorrected_volatile is None and not gpu.node.pasted)
-    )
-
-
-def _complains(node: Window) -> bool:
-    """Whether pasted text holds an error line of a tool."""
-    paste = node.latest.paste if node.latest else None
-    return bool(paste and paste.errors)
-
-
-def _warm(gpu: GpuWindow) -> bool:
-    """Close to a limit of temperature, or the limits are not known."""
-    r = gpu.reading
-    margin, memory, limit = (
-        r.temperature_margin_celsius,
-        r.temperature_memory_celsius,
-        r.temperature_memory_max_celsius,
-    )
-    return margin is None or margin <= 10 or (memory is not None and (limit is None or memory >= limit - 10))
-
-
-def _linked(gpu: GpuWindow) -> bool:
-    """Something about its links is not as it could be, or not known."""
-    r = gpu.reading
-    return (
-        r.pcie_link_generation is None
-        or r.pcie_link_generation != r.pcie_link_generation_max
-        or r.pcie_link_width is None
-        or r.pcie_link_width != r.pcie_link_width_max
-        or r.pcie_replay_count is None
-        or bool(r.pcie_replay_count or r.pcie_fatal_errors or r.pcie_nonfatal_errors)
-        or r.nvlinks is not None
-        or r.fabric_state not in (None, "not_supported")
-        or bool(gpu.node.events)
-        or _has_switches(gpu.node)
-    )
-
-
-def _has_switches(node: Window) -> bool:
-    host = node.latest.host if node.latest else None
-    return bool(host and host.nvswitches)
-
-
-def _adjusted(gpu: GpuWindow) -> bool:
-    """A setting differs from the usual, or is not known."""
-    r = gpu.reading
-    return (
-        r.power_limit_watts is None
-        or r.power_limit_watts != r.power_limit_default_watts
-        or r.persistence_mode is not True
-        or r.compute_mode != "default"
-        or r.mig_mode is not r.mig_mode_pending
-        or r.ecc_mode is not True
-        or r.ecc_mode_pending is not True
-        or r.virtualization not in (None, "none", "passthrough")
-        or r.inforom_corrupted is True
-    )
-
-
-def _loaded(gpu: GpuWindow) -> bool:
-    """Somebody may be asking this GPU for work: requests, a training job, a label, or nobody can tell."""
-    for engine in gpu.engines:
-        reading = engine.reading
-        if not reading.metrics_ok or reading.requests_running or reading.requests_waiting:
-            return True
-    if "training" in gpu.kinds or ("engine" in gpu.kinds and not gpu.engines):
-        return True
-    labels = gpu.node.latest.labels if gpu.node.latest else None
-    return bool(labels and "expected_busy" in labels)
-
-
-NO_JOB = frozenset(("engine", "desktop", "monitor"))
-"""Kinds of program that are not somebody's job; see `gpudiag.workloads`."""
-
-GATES: dict[str, Callable[[GpuWindow], bool]] = {
-    # A gate is open when its condition holds or is not known: then the rule itself must say so.
-    "idle": _unless_unknown(
-        lambda gpu: (
-            gpu.over("utilization_percent", W2).mean <= 5.0 or (gpu.node.pasted and gpu.used_share < 0.01)
-        )
-    ),
-    "working": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W5).max >= 5.0),
-    "spinning": _unless_unknown(lambda gpu: gpu.over("utilization_percent", W5).mean >= 85.0),
-    "holding": _unless_unknown(lambda gpu: gpu.used_share > 0.01),
-    "process": lambda gpu: bool(gpu.processes or gpu.engines),
-    "shared": lambda gpu: len(gpu.processes) > 1,
-    "engine": lambda gpu: "engine" in gpu.kinds or bool(gpu.engines),
-    "job": lambda gpu: bool(gpu.kinds - NO_JOB),
-    "loaded": _loaded,
-    "fault": _faulty,
-    "throttled": _unless_unknown(lambda gpu: gpu.throttled_within(W5)),
-    "slowed": _unless_unknown(lambda gpu: gpu.slowed_within(W5)),
-    "warm": _warm,
-    "fan": lambda gpu: (
-        (gpu.reading.fan_percent is not None or bool(gpu.reading.fan_count))
-        and not (gpu.reading.fan_percent and gpu.reading.fan_rpm != 0)
-    ),
-    "linked": _linked,
-    "adjusted": _adjusted,
-    "guest": lambda gpu: (
-        gpu.reading.virtualization == "vgpu"
-        or (gpu.reading.virtualization is None and "-" in (gpu.reading.name or ""))
-    ),
-    "mig": lambda gpu: bool(gpu.reading.mig_mode or gpu.reading.mig_devices),
-    "pasted": lambda gpu: gpu.node.pasted,
-}
 
 
 # ---------------------------------------------------------------------------------------- evidence

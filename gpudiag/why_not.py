@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudiag.examine import Ruleset, judge
-from gpudiag.rule import GATES, Rule
+from gpudiag.gates import is_open
+from gpudiag.rule import Rule
 from gpudiag.window import NotMeasured, Window
 
 
@@ -27,7 +28,7 @@ def account_of(rule: Rule, window: Window, rules: Ruleset | None = None) -> Iter
         yield from _accounted_for(rule, window, rules)
         return
     for gpu in window.gpus_in_order():
-        closed = [name for name in rule.given if not GATES[name](gpu)]
+        closed = [name for name in rule.given if not is_open(name, gpu)]
         name = f"GPU {gpu.index}"
         if closed:
             yield f"  {name}: clear; not asked, since this is measured not to hold: {', '.join(closed)}"

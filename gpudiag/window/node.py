@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
 
@@ -17,7 +16,7 @@ from gpudiag.window.rows import (
     GPU_COLUMNS,
     HOST_COLUMNS,
 )
-from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Subject
+from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Subject, Users
 from gpudiag.window.tracks import (
     NAN,
     Track,
@@ -27,15 +26,6 @@ EVENTS_KEPT = 200
 DEPARTED_KEPT = 32
 
 
-class Users(NamedTuple):
-    """Who is on one GPU."""
-
-    processes: list[ProcessWindow]
-    engines: list[EngineWindow]
-    kinds: frozenset[str]
-
-
-_NOBODY = Users([], [], frozenset())
 _NO_GPUS: frozenset[int] = frozenset()
 
 
@@ -185,11 +175,13 @@ class Window:
                 return gpu.index
         return None
 
-    def users_of(self, gpu: int) -> Users:
-        """Processes (the largest first), engines and kinds of program on one GPU; found once a snapshot."""
-        if self._users is None:
-            self._users = self._find_users()
-        return self._users.get(gpu, _NOBODY)
+    @property
+    def users(self) -> dict[int, Users]:
+        """Who is on each GPU that somebody is on; found once a snapshot."""
+        users = self._users
+        if users is None:
+            users = self._users = self._find_users()
+        return users
 
     def _find_users(self) -> dict[int, Users]:
         processes: dict[int, list[ProcessWindow]] = {}

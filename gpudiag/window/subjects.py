@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpudiag.model import (
     EngineReading,
@@ -44,6 +44,17 @@ from gpudiag.workloads import Workload, workload_of
 
 if TYPE_CHECKING:
     from gpudiag.window.node import Window
+
+
+class Users(NamedTuple):
+    """Who is on one GPU: processes (the largest first), engines, and kinds of program."""
+
+    processes: list[ProcessWindow]
+    engines: list[EngineWindow]
+    kinds: frozenset[str]
+
+
+NOBODY = Users([], [], frozenset())
 
 
 class Subject:
@@ -89,6 +100,7 @@ class GpuWindow(Subject):
         super().__init__(Track(GPU_COLUMNS))
         self.node = node
         self.reading = reading
+        self.index = reading.index
         self.present = True
         self.first_seen = self.last_seen = 0.0
         self.throttled_at: float | None = None
@@ -96,10 +108,6 @@ class GpuWindow(Subject):
         self._rises: dict[str, list[tuple[float, float]]] = {}
         self._rising: tuple[Any, ...] | None = None  # fast counters as they stood
         self._counted: tuple[Any, ...] = NO_COUNTERS  # slow ones
-
-    @property
-    def index(self) -> int:
-        return self.reading.index
 
     @property
     def unread(self) -> bool:
@@ -121,7 +129,8 @@ class GpuWindow(Subject):
                 if value is not None:
                     self._count(name, at, value, then)
         reading.samples = None  # they live in the track from now on
-        self.reading, self._rising, self._counted = reading, rising, counters
+        self.reading, self.index = reading, reading.index
+        self._rising, self._counted = rising, counters
         self.present, self.last_seen = True, at
         self.first_seen = self.first_seen or at
 
@@ -141,6 +150,9 @@ class GpuWindow(Subject):
         return value
 
     def over(self, name: str, span: float) -> Stats:
+        known = self.track.known.get((name, span))
+        if known is not None:
+            return known
         try:
             return self.track.over(name, span)
         except NotMeasured:
@@ -184,19 +196,24 @@ class GpuWindow(Subject):
     # ---- who is on it
 
     @property
+    def users(self) -> Users:
+        """Processes, engines and kinds of program on it."""
+        return self.node.users.get(self.index, NOBODY)
+
+    @property
     def processes(self) -> list[ProcessWindow]:
         """Processes that use this GPU or hold it open, the largest first."""
-        return self.node.users_of(self.index).processes
+        return self.node.users.get(self.index, NOBODY).processes
 
     @property
     def engines(self) -> list[EngineWindow]:
         """Inference engines whose processes are on this GPU."""
-        return self.node.users_of(self.index).engines
+        return self.node.users.get(self.index, NOBODY).engines
 
     @property
     def kinds(self) -> frozenset[str]:
         """Kinds of the programs on it, see `gpudiag.workloads`."""
-        return self.node.users_of(self.index).kinds
+        return self.node.users.get(self.index, NOBODY).kinds
 
     @property
     def workloads(self) -> list[Workload]:

@@ -155,22 +155,31 @@ FINE_ROWS = 30
 class Track:
     """The past of one subject (a GPU, a process, an engine, the host) at four resolutions."""
 
-    __slots__ = ("_cache", "_covered", "_long", "coarse", "columns", "fine")
+    __slots__ = ("_covered", "_firsts", "_long", "coarse", "columns", "fine", "known")
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.fine = Level(columns, FINE_ROWS)
         self.coarse: list[Level] = []  # made when the first row is due: most processes end before
-        self._cache: dict[tuple[str, float], Stats | None] = {}  # until the next snapshot
-        self._covered: dict[float, tuple[int, float]] = {}  # as _cache
+        self.known: dict[tuple[str, float], Stats | None] = {}  # until the next snapshot
+        self._firsts: dict[float, int] = {}  # as known
+        self._covered: dict[float, tuple[int, float]] = {}  # as known
         self._long: dict[tuple[str, float], Stats] = {}  # from coarse rows: until one of them is added
 
     def append(self, at: float, seconds: float, row: array[float]) -> None:
         if self.fine.at and self.columns.coarse:
             self._roll_up(at)
         self.fine.append(at, seconds, row)
-        self._cache.clear()
-        self._covered.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        """What was found for questions is not true of the next snapshot."""
+        if self.known:
+            self.known.clear()
+        if self._covered:
+            self._covered.clear()
+        if self._firsts:
+            self._firsts.clear()
 
     def _roll_up(self, now: float) -> None:
         """Close each coarse row whose period has ended, from the rows of the next finer level."""
@@ -200,38 +209,36 @@ class Track:
         self.coarse = self.coarse or self.coarse_levels()
         for level, (at, seconds, cells) in zip(self.coarse, rows, strict=True):
             level.prepend(at, seconds, cells)
-        self._cache.clear()
-        self._covered.clear()
+        self._forget()
         self._long.clear()
 
     def rest(self) -> None:
         """Give back what was remembered for questions: few are asked between two judgements."""
-        self._cache.clear()
-        self._covered.clear()
+        self._forget()
         for stats in self._long.values():
             stats.settle()
 
     def forget_from(self, at: float) -> None:
         for level in (self.fine, *self.coarse):
             level.forget_from(at)
-        self._cache.clear()
-        self._covered.clear()
+        self._forget()
         self._long.clear()
 
     def over(self, name: str, span: float) -> Stats:
         """Statistics of `name` over the last `span` seconds. Raises NotMeasured when no row carries it."""
         key = (name, span)
-        stats = self._cache.get(key)
+        stats = self.known.get(key)
         if stats is None:
-            if key not in self._cache:
-                stats = self._cache[key] = self._long.get(key) or self._stats(name, span)
+            if key not in self.known:
+                stats = self.known[key] = self._long.get(key) or self._stats(name, span)
             if stats is None:
                 raise NotMeasured(name)
         return stats
 
     def _stats(self, name: str, span: float) -> Stats | None:
-        levels = (self.fine,) if span <= W5 else self._levels(name, span)
-        for level in levels:
+        if span <= W5:
+            return _summary(self.fine, name, self._first_within(span)) if self.fine.at else None
+        for level in self._levels(name, span):
             if not level.at:
                 continue
             stats = _summary(level, name, level.first_within(span))
@@ -240,6 +247,13 @@ class Track:
                     self._long[name, span] = stats
                 return stats
         return None
+
+    def _first_within(self, span: float) -> int:
+        """The oldest fine row within the last `span` seconds."""
+        first = self._firsts.get(span)
+        if first is None:
+            first = self._firsts[span] = self.fine.first_within(span)
+        return first
 
     def _levels(self, name: str, span: float) -> list[Level]:
         fine_span = self.fine.at[-1] - self.fine.at[0] if self.fine.at else 0.0

@@ -5,7 +5,7 @@ from gpudiag.rules.load.evidence import feeders, hottest, low_utilization, starv
 from gpudiag.window import W5, GpuWindow
 
 
-@rule(severity="warning", rank=INEFFICIENT, given=("loaded",), also="low-util-under-load")
+@rule(severity="warning", rank=INEFFICIENT, given=("loaded", "underused"), also="low-util-under-load")
 def cpu_bound_single_core(
     gpu: GpuWindow,
     *,

@@ -5,7 +5,7 @@ from gpudiag.rules.load.evidence import feeders, low_utilization, starved
 from gpudiag.window import W5, GpuWindow, NotMeasured
 
 
-@rule(severity="warning", rank=INEFFICIENT, given=("loaded",), also="low-util-under-load")
+@rule(severity="warning", rank=INEFFICIENT, given=("loaded", "underused"), also="low-util-under-load")
 def cpu_saturated(
     gpu: GpuWindow, *, min_pressure_percent: float = 25.0, min_load_per_core: float = 1.5
 ) -> Fires | None:

@@ -8,7 +8,7 @@ from gpudiag.window import W5, GpuWindow, NotMeasured
 @rule(
     severity="warning",
     rank=INEFFICIENT,
-    given=("loaded",),
+    given=("loaded", "underused"),
     also="low-util-under-load",
     explains=("cpu-saturated",),
 )

@@ -7,7 +7,7 @@ from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
 FILE_WAITS = ("io_schedule", "nfs", "rpc", "folio", "wait_on_page", "xfs", "ext4", "lustre", "ceph", "fuse")
 
 
-@rule(severity="warning", rank=INEFFICIENT, given=("loaded",), also="low-util-under-load")
+@rule(severity="warning", rank=INEFFICIENT, given=("loaded", "underused"), also="low-util-under-load")
 def storage_bound(
     gpu: GpuWindow,
     *,

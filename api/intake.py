@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 import zlib
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ FUTURE_SECONDS = 60.0
 LARGEST_NUMBER = 1 << 62
 
 NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,252}")
+
+
+_of_thread = threading.local()
 
 
 class BadBody(GpudiagError):
@@ -91,10 +95,18 @@ def _unzstd(body: bytes) -> bytes:
         if size > LARGEST_BODY:
             raise _bomb()
         if size >= 0:
-            return zstandard.ZstdDecompressor().decompress(body, allow_extra_data=False)
+            return _decompressor().decompress(body, allow_extra_data=False)
         return _unzstd_in_parts(body)
     except zstandard.ZstdError as error:
         raise BadBody(f"the body is not valid zstd ({error})") from None
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    """This thread's own: making one costs more than what it unpacks."""
+    made: zstandard.ZstdDecompressor | None = getattr(_of_thread, "decompressor", None)
+    if made is None:
+        made = _of_thread.decompressor = zstandard.ZstdDecompressor()
+    return made
 
 
 def _unzstd_in_parts(body: bytes) -> bytes:

@@ -6,11 +6,15 @@ means *not known*, never zero. Units are in the names. Unknown fields from a new
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 SCHEMA = 1
+
+LARGEST = 2.0**64  # what the driver's own counters hold
+Number = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+"""What a machine may say; more is refused where it is read."""
 
 Severity = Literal["ok", "info", "warning", "critical", "unknown"]
 Confidence = Literal["proven", "likely", "possible"]
@@ -74,15 +78,15 @@ class Samples(Struct):
     Lists have the same length; `None` inside a list is a sample that was not got.
     """
 
-    utilization_percent: list[float | None] | None = None
-    memory_utilization_percent: list[float | None] | None = None
+    utilization_percent: list[Number | None] | None = None
+    memory_utilization_percent: list[Number | None] | None = None
     memory_used_bytes: list[int | None] | None = None
-    power_watts: list[float | None] | None = None
-    sm_clock_megahertz: list[float | None] | None = None
-    temperature_celsius: list[float | None] | None = None
+    power_watts: list[Number | None] | None = None
+    sm_clock_megahertz: list[Number | None] | None = None
+    temperature_celsius: list[Number | None] | None = None
     clocks_event_reasons: list[int | None] | None = None
-    pcie_rx_bytes_per_second: list[float | None] | None = None
-    pcie_tx_bytes_per_second: list[float | None] | None = None
+    pcie_rx_bytes_per_second: list[Number | None] | None = None
+    pcie_tx_bytes_per_second: list[Number | None] | None = None
 
 
 class MigDevice(Struct):
@@ -120,25 +124,25 @@ class GpuReading(Struct):
     error: str | None = None  # a reason of REASONS when the device as a whole does not answer
 
     # fast
-    utilization_percent: float | None = None  # share of the sample period in which a kernel ran
-    memory_utilization_percent: float | None = None  # share of time in which memory was read or written
+    utilization_percent: Number | None = None  # share of the sample period in which a kernel ran
+    memory_utilization_percent: Number | None = None  # share of time in which memory was read or written
     memory_used_bytes: int | None = None  # without the driver's reserve where NVML tells them apart
-    power_watts: float | None = None
-    sm_clock_megahertz: float | None = None
-    temperature_celsius: float | None = None
+    power_watts: Number | None = None
+    sm_clock_megahertz: Number | None = None
+    temperature_celsius: Number | None = None
     clocks_event_reasons: int | None = None  # NVML bit mask, see CLOCKS_EVENT
-    pcie_rx_bytes_per_second: float | None = None  # host to device
-    pcie_tx_bytes_per_second: float | None = None
+    pcie_rx_bytes_per_second: Number | None = None  # host to device
+    pcie_tx_bytes_per_second: Number | None = None
     samples: Samples | None = None
     utilization_source: str | None = None  # "samples": the driver's buffer, "instant": one value a second
 
     # inside the chip (GPM, Hopper and newer)
-    sm_active_ratio: float | None = None
-    sm_occupancy_ratio: float | None = None
-    tensor_active_ratio: float | None = None
-    dram_active_ratio: float | None = None
-    encoder_percent: float | None = None
-    decoder_percent: float | None = None
+    sm_active_ratio: Number | None = None
+    sm_occupancy_ratio: Number | None = None
+    tensor_active_ratio: Number | None = None
+    dram_active_ratio: Number | None = None
+    encoder_percent: Number | None = None
+    decoder_percent: Number | None = None
     encoder_sessions: int | None = None
 
     # memory
@@ -150,20 +154,20 @@ class GpuReading(Struct):
 
     # power, heat, clocks
     pstate: str | None = None  # "P0" … "P15"
-    power_limit_watts: float | None = None  # enforced now
-    power_limit_default_watts: float | None = None
-    power_limit_max_watts: float | None = None
-    sm_clock_max_megahertz: float | None = None
-    memory_clock_megahertz: float | None = None
-    application_sm_clock_megahertz: float | None = None
-    application_sm_clock_default_megahertz: float | None = None
-    temperature_memory_celsius: float | None = None
-    temperature_memory_max_celsius: float | None = None
-    temperature_margin_celsius: float | None = None  # degrees left to the slowdown limit
-    temperature_slowdown_celsius: float | None = None
-    temperature_shutdown_celsius: float | None = None
-    temperature_operating_max_celsius: float | None = None  # highest at which it keeps its full clocks
-    fan_percent: float | None = None
+    power_limit_watts: Number | None = None  # enforced now
+    power_limit_default_watts: Number | None = None
+    power_limit_max_watts: Number | None = None
+    sm_clock_max_megahertz: Number | None = None
+    memory_clock_megahertz: Number | None = None
+    application_sm_clock_megahertz: Number | None = None
+    application_sm_clock_default_megahertz: Number | None = None
+    temperature_memory_celsius: Number | None = None
+    temperature_memory_max_celsius: Number | None = None
+    temperature_margin_celsius: Number | None = None  # degrees left to the slowdown limit
+    temperature_slowdown_celsius: Number | None = None
+    temperature_shutdown_celsius: Number | None = None
+    temperature_operating_max_celsius: Number | None = None  # highest at which it keeps its full clocks
+    fan_percent: Number | None = None
     fan_count: int | None = None
     fan_rpm: int | None = None
     throttle_power_nanoseconds: int | None = None  # counters, see rules on clocks
@@ -199,7 +203,7 @@ class GpuReading(Struct):
     pcie_fatal_errors: int | None = None
     pcie_nonfatal_errors: int | None = None
     nvlinks: list[NvLink] | None = None
-    nvlink_bytes_per_second: float | None = None
+    nvlink_bytes_per_second: Number | None = None
     fabric_state: str | None = None  # not_supported, not_started, in_progress, completed
     fabric_status: str | None = None  # success, or NVML's error name
     fabric_health: list[str] | None = None  # what the health mask complains of
@@ -268,9 +272,9 @@ class GpuUse(Struct):
     gpu: int  # index
     memory_used_bytes: int | None = None
     type: str | None = None  # C compute, G graphics, C+G, M+C under MPS
-    sm_percent: float | None = None
-    encoder_percent: float | None = None
-    decoder_percent: float | None = None
+    sm_percent: Number | None = None
+    encoder_percent: Number | None = None
+    decoder_percent: Number | None = None
     mig_device: int | None = None
 
 
@@ -279,7 +283,7 @@ class ThreadReading(Struct):
 
     tid: int
     name: str | None = None
-    cpu_percent: float | None = None  # of one core
+    cpu_percent: Number | None = None  # of one core
     state: str | None = None
     wait_channel: str | None = None
 
@@ -291,7 +295,7 @@ class ProcessReading(Struct):
     name: str | None = None
     command: str | None = None  # secrets masked on the host
     user: str | None = None
-    started_at: float | None = None  # Unix seconds
+    started_at: Number | None = None  # Unix seconds
     parent_pid: int | None = None
     parent_name: str | None = None
     parents: list[str] | None = None  # names up to init, nearest first
@@ -302,11 +306,11 @@ class ProcessReading(Struct):
     in_nvml: bool | None = None  # False: holds a device, but NVML does not list it
     hidden: bool | None = None  # NVML names the pid, /proc here does not know it
 
-    cpu_percent: float | None = None
+    cpu_percent: Number | None = None
     threads: list[ThreadReading] | None = None  # the busiest three
     thread_count: int | None = None
-    read_bytes_per_second: float | None = None
-    write_bytes_per_second: float | None = None
+    read_bytes_per_second: Number | None = None
+    write_bytes_per_second: Number | None = None
     resident_bytes: int | None = None
     children: list[ThreadReading] | None = None  # busiest child processes (data loader workers)
     cpus_allowed: list[int] | None = None
@@ -319,8 +323,8 @@ class ProcessReading(Struct):
     namespace: str | None = None
     slurm_job: str | None = None
     unit: str | None = None  # systemd
-    cpu_quota_throttled_ratio: float | None = None  # share of wall time its cgroup was throttled
-    cpu_pressure_some: float | None = None  # its own cgroup's PSI, percent
+    cpu_quota_throttled_ratio: Number | None = None  # share of wall time its cgroup was throttled
+    cpu_pressure_some: Number | None = None  # its own cgroup's PSI, percent
     oom_kills: int | None = None  # of its cgroup, counter
 
 
@@ -346,29 +350,29 @@ class EngineReading(Struct):
     sleeping: bool | None = None
     replicas: int | None = None  # data-parallel ranks put together here
 
-    requests_running: float | None = None
-    requests_waiting: float | None = None
+    requests_running: Number | None = None
+    requests_waiting: Number | None = None
     waiting_reason: str | None = None
-    kv_used_ratio: float | None = None
+    kv_used_ratio: Number | None = None
     pool_bytes: int | None = None
     pool_tokens: int | None = None
     pool_blocks: int | None = None
     block_size: int | None = None
     kv_dtype: str | None = None
-    gpu_memory_utilization: float | None = None
+    gpu_memory_utilization: Number | None = None
     max_num_seqs: int | None = None
     max_model_len: int | None = None
     tensor_parallel: int | None = None
     weights_bytes: int | None = None
-    prompt_tokens_total: float | None = None
-    generation_tokens_total: float | None = None
-    requests_finished_total: float | None = None
-    preemptions_total: float | None = None
-    prefix_queries_total: float | None = None
-    prefix_hits_total: float | None = None
-    first_token_seconds_p95: float | None = None  # of the last interval
-    inter_token_seconds_p95: float | None = None
-    unloads_at: float | None = None  # Ollama's keep-alive, Unix seconds
+    prompt_tokens_total: Number | None = None
+    generation_tokens_total: Number | None = None
+    requests_finished_total: Number | None = None
+    preemptions_total: Number | None = None
+    prefix_queries_total: Number | None = None
+    prefix_hits_total: Number | None = None
+    first_token_seconds_p95: Number | None = None  # of the last interval
+    inter_token_seconds_p95: Number | None = None
+    unloads_at: Number | None = None  # Ollama's keep-alive, Unix seconds
 
 
 class NetworkPort(Struct):
@@ -377,9 +381,9 @@ class NetworkPort(Struct):
     name: str
     kind: str  # infiniband, ethernet
     state: str | None = None
-    rate_gigabits_per_second: float | None = None
-    bytes_per_second: float | None = None
-    wait_ratio: float | None = None  # share of ticks spent waiting to send
+    rate_gigabits_per_second: Number | None = None
+    bytes_per_second: Number | None = None
+    wait_ratio: Number | None = None  # share of ticks spent waiting to send
     link_downed_total: int | None = None
 
 
@@ -387,20 +391,20 @@ class HostReading(Struct):
     """The machine around the GPUs."""
 
     boot_id: str | None = None
-    booted_at: float | None = None
+    booted_at: Number | None = None
     cpu_count: int | None = None
-    cpu_percent: float | None = None  # of all cores together
-    cpu_percent_per_core: list[float] | None = None
-    iowait_percent: float | None = None
-    load_1min: float | None = None
-    cpu_pressure_some: float | None = None  # PSI avg60, percent
-    io_pressure_full: float | None = None
-    memory_pressure_full: float | None = None
+    cpu_percent: Number | None = None  # of all cores together
+    cpu_percent_per_core: list[Number] | None = None
+    iowait_percent: Number | None = None
+    load_1min: Number | None = None
+    cpu_pressure_some: Number | None = None  # PSI avg60, percent
+    io_pressure_full: Number | None = None
+    memory_pressure_full: Number | None = None
     memory_total_bytes: int | None = None
     memory_available_bytes: int | None = None
-    swap_in_pages_per_second: float | None = None
-    disk_busy_ratio: float | None = None  # the busiest block device
-    disk_read_bytes_per_second: float | None = None
+    swap_in_pages_per_second: Number | None = None
+    disk_busy_ratio: Number | None = None  # the busiest block device
+    disk_read_bytes_per_second: Number | None = None
     nfs_mounts: int | None = None
     ports: list[NetworkPort] | None = None
     pci_gpu_count: int | None = None  # NVIDIA display devices on the bus, whatever the driver says
@@ -418,7 +422,7 @@ class KernelEvent(Struct):
 
     kind: str  # xid, sxid, fallen_off_bus, init_failed, power_cable, gsp, oom_kill, aer, nvrm
     text: str  # the first raw line
-    at: float | None = None  # Unix seconds
+    at: Number | None = None  # Unix seconds
     number: int | None = None  # Xid or SXid
     bus_id: str | None = None
     gpu: int | None = None  # index, where the bus id is known
@@ -427,9 +431,9 @@ class KernelEvent(Struct):
     fatal: bool | None = None
     action: str | None = None  # the recovery action that Xid 154 prints
     caused_by: int | None = None  # the earlier Xid that the line itself names as its cause
-    clock_seconds: float | None = None  # by the log's own clock: for distances, not a date
+    clock_seconds: Number | None = None  # by the log's own clock: for distances, not a date
     count: int = 1
-    last_at: float | None = None
+    last_at: Number | None = None
 
 
 class NvmlReading(Struct):
@@ -438,11 +442,11 @@ class NvmlReading(Struct):
     version: str | None = None
     error: str | None = None  # a reason of REASONS when there is no NVML at all
     error_code: int | None = None  # NVML's return value
-    silent_seconds: float | None = None  # a call has been hanging for so long
+    silent_seconds: Number | None = None  # a call has been hanging for so long
     silent_call: str | None = None
-    sweep_seconds: float | None = None  # median time of one full round of calls
-    sweep_seconds_max: float | None = None
-    first_call_seconds: float | None = None
+    sweep_seconds: Number | None = None  # median time of one full round of calls
+    sweep_seconds_max: Number | None = None
+    first_call_seconds: Number | None = None
     released: bool | None = None  # the agent let go of the GPUs on request
 
 
@@ -452,15 +456,15 @@ class AgentReading(Struct):
     start_id: str
     sequence: int
     version: str | None = None
-    interval_seconds: float = 10.0
-    started_at: float | None = None
-    sent_at: float | None = None  # its own clock, when the request was made
+    interval_seconds: Number = 10.0
+    started_at: Number | None = None
+    sent_at: Number | None = None  # its own clock, when the request was made
     lost_snapshots: int = 0  # dropped from a full spool since the start
     sees_all_processes: bool | None = None
     kernel_log_readable: bool | None = None
     uid: int | None = None
     expected_gpus: int | None = None
-    cpu_seconds: float | None = None
+    cpu_seconds: Number | None = None
     resident_bytes: int | None = None
 
 
@@ -474,7 +478,7 @@ class PasteReading(Struct):
     gpus_cut: int = 0
     # listed, none (said so), empty (no such words), not_supported, cut, absent
     process_list: str | None = None
-    loose_utilization_percent: list[float] | None = None  # of rows whose GPU is cut off
+    loose_utilization_percent: list[Number] | None = None  # of rows whose GPU is cut off
     missing: list[str] | None = None  # what is cut or not there: codes of MISSING_PARTS
     errors: list[str] | None = None  # kinds of error lines: library_mismatch, no_devices, unknown_error, …
     error_lines: list[str] | None = None
@@ -506,7 +510,7 @@ class Snapshot(Struct):
     """
 
     node: str
-    taken_at: float
+    taken_at: Number
     schema: int = SCHEMA
     source: Source = "agent"
     agent: AgentReading | None = None

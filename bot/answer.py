@@ -128,17 +128,6 @@ class Answer:
     public: bool = False  # told to everybody in the channel, as changes are
     exit_code: int = 0  # of a program that says this: 2 not understood or refused, 3 not answered
 
-    def paragraphs_together(self) -> tuple[str | By, ...]:
-        """Neighbouring sentences joined line by line, so that long lists stay few blocks."""
-        joined: list[str | By] = []
-        for text in self.paragraphs:
-            last = joined[-1] if joined else None
-            if isinstance(last, str) and isinstance(text, str) and len(last) + len(text) < 1500:
-                joined[-1] = f"{last}\n{text}"
-                continue
-            joined.append(text)
-        return tuple(joined)
-
 
 def code(text: object) -> str:
     """A foreign string as a code span that it cannot leave."""

@@ -28,7 +28,7 @@ EMOJI = {
     "gone": ":white_check_mark:",
 }
 SECTION, FIELD, HEADER, BUTTON, VALUE, FALLBACK = 2900, 1900, 150, 75, 2000, 3000
-MOST_ROWS, MOST_OPTIONS, MOST_BUTTONS, MOST_TOGETHER = 99, 100, 24, 10_000
+MOST_ROWS, MOST_OPTIONS, MOST_BUTTONS, MOST_TOGETHER, MOST_PACKS = 99, 100, 24, 10_000, 12
 CELL = 120
 
 
@@ -74,7 +74,7 @@ def lay_out(answer: Answer, room: Room) -> list[Json]:
         blocks.append(context(cut(line, room.field)))
     if answer.bar:
         blocks.append(section(bar_text(answer.bar, answer.lang)))
-    blocks += [section(cut(sentence(text), room.section)) for text in answer.paragraphs_together()]
+    blocks += [section(text) for text in packed([sentence(text) for text in answer.paragraphs], room)]
     if answer.figures:
         blocks.append(fields(answer.figures, answer.lang, room))
     lists = (
@@ -93,6 +93,17 @@ def lay_out(answer: Answer, room: Room) -> list[Json]:
     if answer.notes:
         blocks.append(context(cut("\n".join(prose(note) for note in answer.notes), room.field)))
     return blocks
+
+
+def packed(texts: list[str], room: Room) -> list[str]:
+    """Neighbouring sentences joined line by line, so that long lists stay few blocks."""
+    packs: list[str] = []
+    for text in (cut(text, room.section) for text in texts if text.strip()):
+        if packs and len(packs[-1]) + len(text) < room.section // 2:
+            packs[-1] += f"\n{text}"
+        else:
+            packs.append(text)
+    return packs if len(packs) <= MOST_PACKS else [*packs[: MOST_PACKS - 1], "…"]
 
 
 def length(node: Any) -> int:
@@ -181,7 +192,7 @@ def context(text: str) -> Json:
 
 def mrkdwn(text: str) -> Json:
     """`verbatim`: Slack makes no links of bare addresses and host names."""
-    return {"type": "mrkdwn", "text": text or "-", "verbatim": True}
+    return {"type": "mrkdwn", "text": text if text.strip() else "-", "verbatim": True}
 
 
 def plain_text(text: str, most: int) -> Json:
@@ -223,8 +234,8 @@ def actions(pressed: tuple[Action, ...], choice: Choice | None, key: str = "") -
     """Buttons. Their action ids are unique in the message and say how they are carried out."""
     usable = [action for action in pressed if len(action.command) <= VALUE and len(action.url) <= 3000]
     elements = [button(action, number) for number, action in enumerate(usable[:MOST_BUTTONS])]
-    if choice and choice.options:
-        elements.append(menu(choice))
+    if choice and (options := options_of(choice)):
+        elements.append(menu(choice.label, options))
     named = {"block_id": plain(key)[:255]} if key else {}
     return {"type": "actions", "elements": elements, **named}
 
@@ -255,16 +266,16 @@ def confirmation(confirm: Confirm) -> Json:
     }
 
 
-def menu(choice: Choice) -> Json:
-    options = [
-        {"text": plain_text(label, BUTTON), "value": command}
-        for label, command in choice.options[:MOST_OPTIONS]
-        if len(command) <= 75
-    ]
+def options_of(choice: Choice) -> list[Json]:
+    usable = [(label, command) for label, command in choice.options if len(command) <= 75]
+    return [{"text": plain_text(label, BUTTON), "value": command} for label, command in usable[:MOST_OPTIONS]]
+
+
+def menu(label: str, options: list[Json]) -> Json:
     return {
         "type": "static_select",
         "action_id": "tell.menu",
-        "placeholder": plain_text(choice.label, 150),
+        "placeholder": plain_text(label, 150),
         "options": options,
     }
 

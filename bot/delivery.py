@@ -6,7 +6,10 @@ result is looked at, logged and counted.
 
 from __future__ import annotations
 
+import http.client
 import logging
+import re
+import time
 from collections import Counter
 from typing import Any
 
@@ -17,6 +20,7 @@ from slack_sdk.webhook import WebhookClient
 
 from bot.blocks import Json
 from bot.guard import is_slacks
+from bot.mrkdwn import cut
 from bot.settings import Settings
 from gpudiag.errors import GpudiagError
 
@@ -24,6 +28,11 @@ log = logging.getLogger("gpudiag.bot.slack")
 
 TIMEOUT_SECONDS = 10
 LARGEST_FILE = 2 * 2**20
+LONGEST_WAIT = 5.0  # seconds a person's answer waits when Slack is busy; after that it is told as lost
+LONGEST_RETRY = 300.0  # seconds, whatever Slack asks for
+# urllib's errors are OSErrors; the others are slack_sdk's own when what answers is not Slack.
+NO_ANSWER = (OSError, ValueError, LookupError, TypeError, AttributeError, http.client.HTTPException)
+LAYOUT = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "only_one_table_allowed"}
 
 
 class SlackRefused(GpudiagError):
@@ -42,6 +51,24 @@ class SlackAway(GpudiagError):
         self.retry_after = retry_after
 
 
+class Patience(RateLimitErrorRetryHandler):
+    """Tries again when Slack says so, unless that is too late for an answer; a header may be anything."""
+
+    def _can_retry(self, *, state: Any, request: Any, response: Any = None, error: Any = None) -> bool:
+        return bool(
+            response is not None
+            and response.status_code == 429
+            and retry_seconds(response.headers) <= LONGEST_WAIT
+        )
+
+    def prepare_for_next_attempt(
+        self, *, state: Any, request: Any, response: Any = None, error: Any = None
+    ) -> None:
+        state.next_attempt_requested = True
+        time.sleep(retry_seconds(response.headers))
+        state.increment_current_attempt()
+
+
 class Delivery:
     """One way out. `patient` waits when Slack is busy; the watching does its own waiting."""
 
@@ -50,7 +77,7 @@ class Delivery:
         self.counts: Counter[str] = Counter()
         handlers: list[Any] = [ConnectionErrorRetryHandler(max_retry_count=1)]
         if patient:
-            handlers.append(RateLimitErrorRetryHandler(max_retry_count=3))
+            handlers.append(Patience(max_retry_count=2))
         self.client = WebClient(
             token=settings.bot_token,
             base_url=settings.slack_api_url,
@@ -76,17 +103,8 @@ class Delivery:
         try:
             answer = self.client.api_call(method, json=what)
         except SlackApiError as error:
-            status = error.response.status_code
-            code = str(error.response.get("error") or status)
-            self.counts[code] += 1
-            if status == 429 or code in ("ratelimited", "rate_limited"):
-                raise SlackAway(method, retry_seconds(error.response.headers)) from error
-            if status >= 500:
-                raise SlackAway(method) from error
-            detail = "; ".join(str(line) for line in error.response.get("errors") or [])
-            log.error("slack: %s answered %s %s", method, code, detail)
-            raise SlackRefused(method, code, detail or str(error.response.get("needed") or "")) from error
-        except (OSError, TimeoutError, ValueError) as error:  # urllib's errors are OSErrors
+            raise self.failure(method, error.response) from error
+        except NO_ANSWER as error:
             self.counts["away"] += 1
             raise SlackAway(method) from error
         self.counts["ok"] += 1
@@ -95,21 +113,49 @@ class Delivery:
         result["headers"] = {str(name).lower(): value for name, value in answer.headers.items()}
         return result
 
+    def failure(self, method: str, answer: Any) -> SlackRefused | SlackAway:
+        """Slack's no, where it is one of its error words; else Slack is away, whoever answers there."""
+        said = answer.data if isinstance(answer.data, dict) else {}
+        status, code = answer.status_code, str(said.get("error") or "")
+        if status == 429 or code in ("ratelimited", "rate_limited"):
+            self.counts["busy"] += 1
+            return SlackAway(method, retry_seconds(answer.headers))
+        if status >= 500 or not re.fullmatch(r"[a-z][a-z0-9_]{1,60}", code):
+            self.counts["away"] += 1
+            return SlackAway(method)
+        self.counts[code] += 1
+        errors = said.get("errors")
+        detail = "; ".join(map(str, errors)) if isinstance(errors, list) else ""
+        log.error("slack: %s answered %s %s", method, code, detail)
+        return SlackRefused(method, code, detail or str(said.get("needed") or ""))
+
+    def tell(self, method: str, **what: Any) -> Json:
+        """A message; where Slack refuses its layout, its words alone, which are an answer too."""
+        try:
+            return self.call(method, **what)
+        except SlackRefused as refused:
+            if refused.code not in LAYOUT:
+                raise
+        return self.call(method, **what | words_alone(what))
+
     def post(self, channel: str, message: Json, thread: str | None = None) -> str:
         """Post a message; its id (ts)."""
         what = {"channel": channel, "unfurl_links": False, "unfurl_media": False, **message}
         if thread:
             what["thread_ts"] = thread
-        return str(self.call("chat.postMessage", **what)["ts"])
+        ts = self.tell("chat.postMessage", **what).get("ts")
+        if not isinstance(ts, str):
+            raise SlackAway("chat.postMessage")
+        return ts
 
     def whisper(self, channel: str, user: str, message: Json, thread: str | None = None) -> None:
         """A message that only one person sees."""
         what = {"channel": channel, "user": user, **message, **({"thread_ts": thread} if thread else {})}
-        self.call("chat.postEphemeral", **what)
+        self.tell("chat.postEphemeral", **what)
 
     def edit(self, channel: str, ts: str, message: Json) -> None:
         # chat.update would parse @names and links by default, unlike chat.postMessage.
-        self.call("chat.update", channel=channel, ts=ts, parse="none", **message)
+        self.tell("chat.update", channel=channel, ts=ts, parse="none", **message)
 
     def respond(self, url: str, message: Json, *, everybody: bool = False, replace: bool = False) -> bool:
         """Answer through a response_url. False, logged and counted, when it did not arrive."""
@@ -128,7 +174,10 @@ class Delivery:
         client.proxy = self.settings.proxy
         try:
             answer = client.send_dict(body)
-        except (OSError, ValueError) as error:
+            if answer.status_code == 400 and answer.body in LAYOUT:
+                log.error("slack: response_url answered %s; the words alone are sent", answer.body)
+                answer = client.send_dict(body | words_alone(body))
+        except NO_ANSWER as error:
             self.counts["response_url_away"] += 1
             log.error("slack: response_url got no answer (%s)", type(error).__name__)
             return False
@@ -146,9 +195,8 @@ class Delivery:
                 channel=channel, thread_ts=thread, file=data, filename=name, title=title, alt_txt=title
             )
         except SlackApiError as error:
-            code = str(error.response.get("error"))
-            raise SlackRefused("files.upload", code, str(error.response.get("needed") or "")) from error
-        except (OSError, ValueError) as error:
+            raise self.failure("files.upload", error.response) from error
+        except NO_ANSWER as error:
             raise SlackAway("files.upload") from error
 
     def download(self, url: str) -> bytes:
@@ -177,8 +225,13 @@ class Delivery:
         return bytes(data)
 
 
+def words_alone(what: Json) -> Json:
+    """The same message without its blocks. An edit takes 4,000 bytes of text: 1,300 Korean letters."""
+    return {"blocks": [], "text": cut(str(what.get("text") or ""), 1300)}
+
+
 def retry_seconds(headers: Any) -> float:
-    value = str(
-        {str(name).lower(): value for name, value in dict(headers or {}).items()}.get("retry-after", "30")
-    )
-    return float(value) if value.isdigit() else 30.0
+    """What Retry-After asks for, within reason; half a minute where it says nothing readable."""
+    found = {str(name).lower(): value for name, value in dict(headers or {}).items()}.get("retry-after")
+    value = str(found[0] if isinstance(found, list) and found else found)
+    return min(float(value), LONGEST_RETRY) if re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) else 30.0

@@ -168,7 +168,5 @@ def check_channels(state: State, lang: str) -> list[Check]:
 
 
 def check_losses(delivery: Delivery, lang: str) -> list[Check]:
-    lost = sum(
-        count for name, count in delivery.counts.items() if name.startswith(("response_url", "foreign"))
-    )
+    lost = delivery.counts["lost"]
     return [Check(say(lang, "d.lost", count=lost), None)] if lost else []

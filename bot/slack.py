@@ -154,17 +154,17 @@ class SlackBot:
             answer = job.result(timeout=self.settings.answer_seconds)
         except TimeoutError:
             ack(text=say(request.lang or self.desk.language(place), "asking"))
-            job.add_done_callback(lambda job: self.finish(job, request, body["response_url"]))
+            job.add_done_callback(lambda job: self.finish(job, request, place, body["response_url"]))
             return
         public = request.here or answer.public
         ack(response_type="in_channel" if public else "ephemeral", **message(answer))
         self.after(answer)
 
-    def finish(self, job: Future[Answer], request: Request, response_url: str) -> None:
+    def finish(self, job: Future[Answer], request: Request, place: Place, response_url: str) -> None:
         """The answer that came after its acknowledgement; it takes the place of "Asking…"."""
         answer = job.result()
         public = request.here or answer.public
-        self.delivery.respond(response_url, message(answer), everybody=public, replace=not public)
+        self.tell(message(answer), place, response_url, everybody=public, replace=not public)
         self.after(answer)
 
     def after(self, answer: Answer) -> None:
@@ -208,7 +208,7 @@ class SlackBot:
         if direct or request.here or answer.public:
             self.delivery.post(place.channel, message(answer), thread)
         else:
-            self.delivery.whisper(place.channel, place.user, message(answer), thread)
+            self.whisper(message(answer), place, thread)
         self.after(answer)
 
     # Buttons, menus.
@@ -241,9 +241,10 @@ class SlackBot:
             self.delivery.post(place.channel, message(answer), pressed.thread)
         else:
             everybody = does == "share" or answer.public or (does == "ask" and pressed.public)
-            self.delivery.respond(
-                pressed.response_url, message(answer), everybody=everybody, replace=does == "ask"
-            )
+            self.tell(
+                message(answer), place, pressed.response_url, pressed.thread,
+                everybody=everybody, replace=does == "ask",
+            )  # fmt: skip
         self.after(answer)
 
     def in_home(self, does: str, request: Request, answer: Answer, place: Place) -> None:
@@ -259,21 +260,44 @@ class SlackBot:
         try:
             picture = timeline(request, self.desk.asking(place), lang)
             if isinstance(picture, Answer):
-                self.say(message(picture), place, response_url, thread)
+                self.tell(message(picture), place, response_url, thread)
                 return
             thread = thread or self.delivery.post(place.channel, short(picture.title))
             self.delivery.upload(place.channel, picture.name, picture.title, picture.png, thread)
         except SlackRefused as refused:
-            self.say(short(say(lang, "chart.refused", code=refused.code)), place, response_url, thread)
+            self.tell(short(say(lang, "chart.refused", code=refused.code)), place, response_url, thread)
         except GpudiagError as error:
             said = trouble(error, request, self.desk.asking(place))
-            self.say(message(said), place, response_url, thread)
+            self.tell(message(said), place, response_url, thread)
 
-    def say(self, what: Json, place: Place, response_url: str, thread: str | None) -> None:
-        if response_url:
-            self.delivery.respond(response_url, what)
-        else:
+    def tell(
+        self,
+        what: Json,
+        place: Place,
+        response_url: str,
+        thread: str | None = None,
+        *,
+        everybody: bool = False,
+        replace: bool = False,
+    ) -> None:
+        """Answer by the response_url; where it is used up or expired, as a message of our own."""
+        if response_url and self.delivery.respond(response_url, what, everybody=everybody, replace=replace):
+            return
+        try:
+            if everybody:
+                self.delivery.post(place.channel, what, thread)
+            else:
+                self.whisper(what, place, thread)
+        except (SlackAway, SlackRefused) as error:
+            self.delivery.counts["lost"] += 1
+            log.error("slack: an answer did not arrive (%s)", error)
+
+    def whisper(self, what: Json, place: Place, thread: str | None) -> None:
+        """To the asker alone; in a direct message where the bot is not in the channel."""
+        try:
             self.delivery.whisper(place.channel, place.user, what, thread)
+        except SlackRefused:
+            self.delivery.post(place.user, what)
 
     # The Home tab.
 
@@ -297,10 +321,10 @@ class SlackBot:
             text = from_message(said, self.delivery.download)
         except (SlackRefused, SlackAway) as error:
             code = error.code if isinstance(error, SlackRefused) else "away"
-            self.delivery.respond(pressed.response_url, short(say(lang, "paste.file", code=code)))
+            self.tell(short(say(lang, "paste.file", code=code)), pressed.place, pressed.response_url)
             return
         answer = self.desk.answer(Request("explain", words=(text,) if text else ()), pressed.place)
-        self.delivery.respond(pressed.response_url, message(answer))
+        self.tell(message(answer), pressed.place, pressed.response_url)
 
     def on_modal(self, ack: Ack, body: Json, view: Json) -> None:
         values = view["state"]["values"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from slack_sdk.models.blocks import Block
 
-from bot.answer import Action, Answer, Bar, Choice, Evidence, Figure, Slice, Step, Table
+from bot.answer import Action, Answer, Bar, By, Choice, Evidence, Figure, Slice, Step, Table
 from bot.answers.alert import of_card
 from bot.answers.asking import Asking
 from bot.blocks import explain_modal, home, message
@@ -184,6 +184,30 @@ def test_markdown_becomes_html_without_foreign_markup():
     for text in HOSTILE:
         made = reader.render(markdown(everything(text)))
         assert not re.search(r"<(script|img|a)\b", made), text
+
+
+CROWDED = {
+    "sixty people": Answer(headline="x", paragraphs=tuple(By("set by ", f"U{n}") for n in range(60))),
+    "long paragraphs": Answer(headline="x", paragraphs=("word " * 300,) * 200),
+    "blank paragraphs": Answer(headline="\u200b", paragraphs=("", "\u200b"), facts=("",), notes=("",)),
+    "evidence": Answer(headline="x", evidence=(Evidence("&" * 3000, "measured"),) * 200),
+    "steps": Answer(headline="x", steps=(Step("`" * 3000, "<" * 3000),) * 200),
+    "a wide table": Answer(headline="x", table=Table(("c",) * 20, (("y" * 300,) * 20,) * 300)),
+    "a menu without usable commands": Answer(headline="x", choice=Choice("p", (("a", "c" * 80),) * 3)),
+    "buttons": Answer(headline="x", actions=(Action("l" * 300, "ask", "c" * 1900),) * 60),
+}
+
+
+@pytest.mark.parametrize("name", CROWDED)
+def test_a_crowded_answer_is_still_a_message(name: str):
+    said = message(CROWDED[name])
+
+    assert judge.faults(said["blocks"]) == []
+    assert not judge.too_long_together(said["blocks"])
+
+
+def test_everybody_in_a_long_list_is_named():
+    assert "\n".join(mrkdwn(message(CROWDED["sixty people"])["blocks"])).count("<@U") == 60
 
 
 def test_answers_stay_within_our_own_budget():

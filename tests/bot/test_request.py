@@ -208,3 +208,18 @@ def test_korean_puts_no_particle_on_a_placeholder():
     particle = re.compile(r"\}(?:은|는|이|가|을|를|과|와|으로|로)(?:\s|$)")
 
     assert [key for key, korean in LANGUAGES["ko"].items() if particle.search(korean)] == []
+
+
+@pytest.mark.parametrize("unit", ["<http:", "<http:a|", "<@", '"', "`", "```\n", "1,", "a/", "은", "&lt;"])
+def test_endless_text_is_read_in_no_time(unit: str):
+    import time
+
+    from bot.paste import from_text
+
+    text = unit * (200_000 // len(unit))
+    started = time.monotonic()
+    for sentence in (text, f"explain {text}", f"why {text}"):
+        read(sentence)
+        from_text(sentence)
+
+    assert time.monotonic() - started < 5

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from bot.answers.asking import Place
 from tests.bot.conftest import Running
 from tests.bot.recorded import RecordedApi
 from tests.doubles.slack.people import ByHttp, Person
@@ -54,8 +57,6 @@ def test_nonsense_from_the_api_is_one_clear_sentence(person: Person, api: Record
 
 
 def test_eight_slow_questions_do_not_hold_up_a_quick_one(settings, slack: SlackDouble, api: RecordedApi):
-    import threading
-
     api.hold = threading.Event()
     with Running(replace(settings, answer_seconds=0.012)) as running:
         person = Person(slack, ByHttp(running.url))
@@ -71,23 +72,57 @@ def test_eight_slow_questions_do_not_hold_up_a_quick_one(settings, slack: SlackD
     assert quick.message.text.startswith("Ask what your GPUs are doing")
 
 
-def test_an_answer_that_slack_refuses_is_counted_not_lost_unseen(
-    settings, slack: SlackDouble, api: RecordedApi
-):
-    import threading
-
+@pytest.fixture
+def late(settings, slack: SlackDouble, api: RecordedApi) -> Iterator[tuple[Person, Running]]:
+    """An answer that comes when its response_url has expired."""
     api.hold = threading.Event()
     with Running(replace(settings, answer_seconds=0.01)) as running:
         person = Person(slack, ByHttp(running.url))
         person.types("why node-3")
         slack.pass_time(1801)
-        api.hold.set()
-        counts = running.program.slack.delivery.counts
-        slack.wait(lambda: counts["response_url_404"])
-        api.hold = None
-        doctor = person.asks("doctor").words
+        yield person, running
 
-    assert "1 answer did not arrive" in doctor
+
+def test_an_answer_whose_url_has_expired_comes_as_a_message_to_the_asker(
+    late, slack: SlackDouble, api: RecordedApi
+):
+    person, _ = late
+    api.hold.set()
+    answer = slack.wait(lambda: next((m for m in slack.messages if m.blocks), None))
+
+    assert (answer.only_for, answer.channel) == (person.user, person.channel)
+
+
+def test_where_the_bot_is_no_member_a_late_answer_comes_directly(late, slack: SlackDouble, api: RecordedApi):
+    person, _ = late
+    slack.missing_channels.add(person.channel)
+    api.hold.set()
+    answer = slack.wait(lambda: next((m for m in slack.messages if m.blocks), None))
+
+    assert answer.channel == person.user
+
+
+def test_an_answer_that_slack_refuses_is_counted_not_lost_unseen(late, slack: SlackDouble, api: RecordedApi):
+    person, running = late
+    for method in ("chat.postEphemeral", "chat.postMessage"):
+        slack.answers_oddly(method, 503)
+    api.hold.set()
+    slack.wait(lambda: running.program.slack.delivery.counts["lost"])
+    api.hold = None
+
+    assert "1 answer did not arrive" in person.asks("doctor").words
+
+
+def test_a_response_url_takes_five_messages_and_the_sixth_comes_as_a_message(
+    person: Person, bot: Running, slack: SlackDouble
+):
+    url = slack.response_url(person.channel, person.user)
+    place = Place("T0001", person.channel, person.user)
+    for number in range(6):
+        bot.program.slack.tell({"text": f"answer {number}"}, place, url)
+
+    assert [m.text for m in slack.messages] == [f"answer {number}" for number in range(6)]
+    assert {m.only_for for m in slack.messages} == {person.user}
 
 
 def test_a_form_that_comes_too_late_is_refused_by_slack_and_logged(

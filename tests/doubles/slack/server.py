@@ -92,6 +92,7 @@ class SlackDouble:
     users: dict[str, Json] = field(default_factory=dict)
     missing_channels: set[str] = field(default_factory=set)
     limits: dict[str, list[int]] = field(default_factory=dict)  # method → [refusals left, Retry-After]
+    odd: dict[str, tuple[int, bytes, str]] = field(default_factory=dict)  # method → status, body, Retry-After
     is_away: bool = False
     date_offset: float = 0.0
 
@@ -132,6 +133,10 @@ class SlackDouble:
 
     def rate_limits(self, method: str, times: int, retry_after: int = 1) -> None:
         self.limits[method] = [times, retry_after]
+
+    def answers_oddly(self, method: str, status: int, body: bytes = b"", retry_after: str = "") -> None:
+        """What a proxy, a fault, or an outage in between answers instead of Slack."""
+        self.odd[method] = status, body, retry_after
 
     def goes_away(self) -> None:
         """Every connection is cut without an answer."""
@@ -454,6 +459,11 @@ class SlackHandler(BaseHTTPRequestHandler):
         query = dict(parse_qsl(urlsplit(self.path).query))
         token = self.headers.get("Authorization", "").removeprefix("Bearer ") or str(what.get("token") or "")
         name = urlsplit(self.path).path.removeprefix("/api/")
+        if name in self.slack.odd:
+            status, body, wait = self.slack.odd[name]
+            self.slack.calls[name] += 1
+            self.answer(status, body, "text/html", {"Retry-After": wait} if wait else {})
+            return
         status, answer, headers = self.slack.method(name, {**query, **what}, token)
         self.answer(status, json.dumps(answer).encode(), "application/json; charset=utf-8", headers)
 

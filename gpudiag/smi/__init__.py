@@ -1,6 +1,7 @@
 """Pasted output of GPU tools → snapshots: one file per format, told apart by looking.
 
-Reads text only; judges nothing. Face: `read`, `window_of`, and the errors of `errors.py`.
+Reads text only; judges nothing. Face: `read`, `window_of`, and the errors of `errors.py`. Readers fill
+sheets, `series.py` puts the formats of a text together, `assembling.py` makes snapshots of them.
 To add a format: write a reader that fills `Sheet`s (see `sheet.py`), and name it in `reading.py`.
 """
 

@@ -6,7 +6,6 @@ split at ", "; a row with too few or too many of them was cut, and is no row.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +13,14 @@ from typing import Any
 
 from gpudiag.smi import values as v
 from gpudiag.smi.columns import WITH_UNITS, Column, column_of
+from gpudiag.smi.csv_samples import buckets_of, samples_of, times_of
 from gpudiag.smi.fields import CSV, ECC_CSV
-from gpudiag.smi.sheet import BUCKET_SECONDS, Draft, Row, Sheet
+from gpudiag.smi.sheet import Draft, Row, Sheet
 from gpudiag.smi.values import Absent, Convert, reason_of
 
 _COMMAND = re.compile(r"--query-(?:gpu|compute-apps|accounted-apps)[= ]([a-zA-Z0-9_.,]{3,8000})")
 _COLUMN = re.compile(r"([a-z][a-zA-Z0-9_.]{1,80}[a-zA-Z0-9_])(?: \[[a-zA-Z%/]{1,16}\])?")
 _REASON = re.compile(r"clocks_(?:event|throttle)_reasons\.(\w+)")
-_IDENTITY = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id")
 _WORDS = frozenset(
     [
         "timestamp",
@@ -45,7 +44,6 @@ _WORDS = frozenset(
 _HEADLESS = re.compile(r"(?:^|, )\d{1,7}(?:\.\d{1,2})? (?:MiB|MHz)(?:,|$)")  # cells, and no names for them
 _OTHER_CELL = re.compile(r"\d{4}/\d\d/\d\d \d\d:|GPU-[0-9a-f]{8}-|\b[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:")
 _HEAD_ONLY = re.compile(r"[a-zA-Z_.,\[\]%/ ]{1,400}")
-_MASKS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
 
 
 @dataclass(slots=True)
@@ -184,10 +182,10 @@ class CsvReader:
             return [sheet]
         strict = header.with_units if header.with_units is not None else _carries_units(header, rows)
         plan = [column_of(column) for column in columns]
-        times = _times(columns, rows)
-        groups = _samples(columns, rows, times)
+        times = times_of(columns, rows)
+        groups = samples_of(columns, rows, times)
         return [
-            _sheet(bucket, rows, plan, times, strict) for bucket in _buckets(groups, rows, times, columns)
+            _sheet(bucket, rows, plan, times, strict) for bucket in buckets_of(groups, rows, times, columns)
         ]
 
     def _processes(self, header: _Header, rows: list[list[str]]) -> Sheet:
@@ -313,99 +311,6 @@ def _sheet(
                 if any(value is not None for value in values):
                     draft.samples.setdefault(column.sampled, values)
     return sheet
-
-
-# ------------------------------------------------------------------------------------------ samples
-
-
-def _times(columns: list[str], rows: list[list[str]]) -> list[float | None]:
-    if "timestamp" not in columns:
-        return [None] * len(rows)
-    at = columns.index("timestamp")
-    minutes: dict[str, float | None] = {}
-    times = []
-    for cells in rows:
-        text = cells[at]
-        minute = text[:17]  # `2026/06/24 10:17:`, the same for many rows
-        if minute not in minutes:
-            minutes[minute] = v.moment(minute + "00")
-        whole, seconds = minutes[minute], text[17:]
-        if whole is None or len(seconds) < 2 or not seconds.replace(".", "", 1).isdigit():
-            times.append(v.moment(text))
-        else:
-            times.append(whole + float(seconds))
-    return times
-
-
-def _samples(columns: list[str], rows: list[list[str]], times: list[float | None]) -> list[list[int]]:
-    """Row numbers, grouped by sample: a new one begins where a GPU comes again.
-
-    Without a column that names the GPU, rows of one moment are the GPUs of one sample; without a time too,
-    all rows are GPUs, unless there are more than a machine holds.
-    """
-    key = next((columns.index(name) for name in _IDENTITY if name in columns), None)
-    if key is None:
-        return _samples_by_time(columns, rows, times)
-    groups: list[list[int]] = []
-    seen: set[str] = set()
-    for number, cells in enumerate(rows):
-        if cells[key] in seen or not groups:
-            groups.append([])
-            seen = set()
-        seen.add(cells[key])
-        groups[-1].append(number)
-    return groups
-
-
-RECENT_SECONDS = 900.0
-
-
-def _buckets(
-    groups: list[list[int]], rows: list[list[str]], times: list[float | None], columns: list[str]
-) -> list[list[list[int]]]:
-    """Samples of the same GPUs that lie within ten seconds; without times, ten samples.
-
-    What is long past is only asked about by the minute, so there a bucket is a minute.
-    """
-    keys = [columns.index(name) for name in _IDENTITY if name in columns][:1]
-    found: list[list[list[int]]] = []
-    moments = [
-        float(number) if times[group[0]] is None else times[group[0]] or 0.0
-        for number, group in enumerate(groups)
-    ]
-    recent = moments[-1] - RECENT_SECONDS
-    start, alike = 0.0, None
-    for moment, group in zip(moments, groups, strict=True):
-        these = [rows[row][key] for key in keys for row in group] or len(group)
-        span = BUCKET_SECONDS if moment >= recent else 60.0
-        if not found or these != alike or not 0 <= moment - start < span - 0.5:
-            found.append([])
-            start, alike = moment, these
-        found[-1].append(group)
-    return found
-
-
-MOST_GPUS = 16
-
-
-def _samples_by_time(columns: list[str], rows: list[list[str]], times: list[float | None]) -> list[list[int]]:
-    if all(time is None for time in times):
-        if len(rows) > MOST_GPUS:
-            return [[number] for number in range(len(rows))]
-        return [list(range(len(rows)))]
-    known = [time or 0.0 for time in times]
-    gaps = sorted(later - earlier for earlier, later in itertools.pairwise(known))
-    if not gaps or gaps[-1] < 0.05:
-        return [list(range(len(rows)))]
-    limit = gaps[-1] / 10
-    groups = [[0]]
-    for number in range(1, len(rows)):
-        if known[number] - known[number - 1] < limit:
-            groups[-1].append(number)
-        else:
-            groups.append([number])
-    sizes = {len(group) for group in groups[:-1]} or {len(groups[0])}
-    return groups if len(sizes) == 1 else [[number] for number in range(len(rows))]
 
 
 def _or_none(convert: Convert, text: str) -> Any:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from gpudiag.kernel_lines import events_of
 from gpudiag.model import PasteReading, ProcessReading, Snapshot
 from gpudiag.smi import xml
-from gpudiag.smi.assembling import NODE, Parts, snapshots_of
+from gpudiag.smi.assembling import NODE, snapshots_of
 from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.errors import NothingOfAGpu
 from gpudiag.smi.lists import read_gpustat, read_listing, read_ps, read_topology
 from gpudiag.smi.monitor import MonitorReader
+from gpudiag.smi.parts import Parts
 from gpudiag.smi.query import QueryReader
 from gpudiag.smi.sheet import Row
 from gpudiag.smi.table import TableReader

@@ -17,17 +17,25 @@ from collections.abc import Iterable
 from gpudiag.model import MigDevice
 from gpudiag.smi import values as v
 from gpudiag.smi.sheet import Draft, Row, Sheet
-from gpudiag.smi.values import Absent, reason_of
+from gpudiag.smi.table_cells import (
+    MEMORY,
+    STATE,
+    UTIL,
+    decisive_cell_is_cut,
+    name_and_memory,
+    read_ecc,
+    read_load,
+    read_memory,
+    read_mig_mode,
+    read_nvitop,
+    read_state,
+)
 
 LONGEST = 400
 NARROWEST = 79  # no table is narrower than its first driver made it
 _MODE = r"(On|Off|N/A|ERR!|TCC|WDDM|MCDM|Unknown Error)"
 _WHO = re.compile(rf"(\d{{1,3}})\s+(\S.*?)\s+{_MODE}")
 _WHERE = re.compile(r"(\S+)\s+(On|Off|N/A|ERR!|Unknown Error)")
-_STATE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+) {0,12}/ {0,12}(\S+)")
-_FAN_GLUED = re.compile(r"(ERR!)(?=\d)")
-_MEMORY = re.compile(r"(\d+M(?:i)?B) {0,20}/ {0,20}(\d+M(?:i)?B)")
-_UTIL = re.compile(r"(\d{1,3}%|N/A|ERR!)(?:\s+(\S.*))?")
 _PROCESS = re.compile(
     r"(\d{1,3})\s+(?:(N/A|\d{1,3})\s+(N/A|\d{1,3})\s+)?(\d{1,10})\s+(C\+G|G\+C|M\+C|C\+M|C|G|M|Unknown)\s+(\S.*)"
 )
@@ -186,7 +194,7 @@ class TableReader:
         if self.waits_for == 2 and self.gpu is not None:
             return self._second(self.gpu, cells, whole)
         if self.waits_for == 3 and self.gpu is not None and whole >= 3 and not cells[0].strip():
-            _mig_mode(self.gpu, cells[2].strip())
+            read_mig_mode(self.gpu, cells[2].strip())
             self.waits_for = 0
             return True
         return self._first(cells, whole)
@@ -210,7 +218,7 @@ class TableReader:
         else:
             gpu.read("persistence_mode", v.enabled, who[3])
         if whole >= 3:
-            _ecc(gpu, cells[2].strip())
+            read_ecc(gpu, cells[2].strip())
         gpu.cut = True  # until its second line is whole
         self.waits_for = 2
         return True
@@ -229,11 +237,11 @@ class TableReader:
             self._current().cut_gpus += 1
             return True
         if whole >= 1 and self.part in ("gpus", "", "done"):
-            stray = _MEMORY.fullmatch(cells[max(0, whole - 2)].strip()) if whole >= 2 else None
-            load = _UTIL.fullmatch(cells[whole - 1].strip())
+            stray = MEMORY.fullmatch(cells[max(0, whole - 2)].strip()) if whole >= 2 else None
+            load = UTIL.fullmatch(cells[whole - 1].strip())
             if load is not None and (stray or load[2] in _COMPUTE_MODES):
                 return self._stray_second(load[1])
-            if whole >= 3 and (_STATE.search(cells[0]) or _MEMORY.search(cells[1])):
+            if whole >= 3 and (STATE.search(cells[0]) or MEMORY.search(cells[1])):
                 return self._stray_second("")
         return False
 
@@ -247,16 +255,13 @@ class TableReader:
 
     def _second(self, gpu: Draft, cells: list[str], whole: int) -> bool:
         self.waits_for = 3
-        state = _STATE.fullmatch(_FAN_GLUED.sub(r"\1 ", cells[0].strip())) if whole >= 1 else None
-        if state is not None:
-            for name, convert, text in zip(_STATE_NAMES, _STATE_READS, state.groups(), strict=True):
-                gpu.read(name, convert, text)
+        state = read_state(gpu, cells[0].strip()) if whole >= 1 else None
         if whole >= 2:
-            _memory(gpu, cells[1].strip())
+            read_memory(gpu, cells[1].strip())
         if whole >= 3:
-            _load(gpu, cells[2].strip())
-        gpu.cut = state is None or whole < 3 or _unread(gpu)
-        if state is not None and all(part == "ERR!" for part in state.groups()[:4]):
+            read_load(gpu, cells[2].strip())
+        gpu.cut = state is None or whole < 3 or decisive_cell_is_cut(gpu)
+        if state is not None and all(part == "ERR!" for part in state[:4]):
             gpu.lost = "gpu_is_lost"  # one cell is a sensor; all of them are the device
         return True
 
@@ -273,7 +278,7 @@ class TableReader:
             return self.body and not cells[0].strip()  # its BAR1, which only looks like memory
         gpu = self.sheet.gpu_at(int(who[1]))
         device = MigDevice(index=int(who[4]), gpu_instance=int(who[2]), compute_instance=int(who[3]))
-        memory = _MEMORY.fullmatch(cells[1].strip())
+        memory = MEMORY.fullmatch(cells[1].strip())
         if memory is not None:
             device.memory_used_bytes, device.memory_total_bytes = (
                 v.mib(memory[1], True),
@@ -306,9 +311,9 @@ class TableReader:
         row.gpu_instance = int(gi) if gi and gi.isdigit() else None
         row.compute_instance = int(ci) if ci and ci.isdigit() else None
         if self.columns:
-            _nvitop(row, rest, self.columns)
+            read_nvitop(row, rest, self.columns)
         elif closed:
-            row.name, row.memory, row.memory_gap = _name_and_memory(rest)
+            row.name, row.memory, row.memory_gap = name_and_memory(rest)
         else:
             whole = "  " in inner[inner.find(rest) :]
             row.name = rest.split("  ")[0].rstrip() if whole else f"{rest.rstrip()}..."
@@ -356,10 +361,6 @@ class TableReader:
         self.sheet, self.part, self.gpu, self.waits_for = None, "", None, 0
 
 
-_STATE_NAMES = ("fan_percent", "temperature_celsius", "pstate", "power_watts", "power_limit_watts")
-_STATE_READS = (v.percent, v.celsius, v.pstate, v.watts, v.watts)
-
-
 def _inside(line: str) -> tuple[str | None, bool]:
     """What stands between the first bar and the last, and whether the last one closes the line."""
     first = line.find("|")
@@ -381,85 +382,3 @@ def _ends_open(line: str, bars: int, corners: int) -> bool:
     if text[:2] == "+-" and text.count("+") < corners:
         return True
     return text[:1] in ("|", "+") and text.rstrip(" \\'`\"")[-1:] not in ("|", "+") and len(text) <= LONGEST
-
-
-def _ecc(gpu: Draft, text: str) -> None:
-    """The ECC column: a count, or the mode."""
-    if text in ("Off", "On"):
-        gpu.give("ecc_mode", text == "On")
-        gpu.lacks("ecc_uncorrected_volatile", "not_supported")
-        return
-    gpu.read("ecc_uncorrected_volatile", v.count, text)
-    if "ecc_uncorrected_volatile" in gpu.values:
-        gpu.give("ecc_mode", True)
-
-
-def _mig_mode(gpu: Draft, text: str) -> None:
-    """The third line's cell; a star says that another mode is pending."""
-    gpu.read("mig_mode", v.enabled, text.rstrip("*"))
-    if "mig_mode" in gpu.values:
-        gpu.give("mig_mode_pending", gpu.values["mig_mode"] != text.endswith("*"))
-
-
-def _memory(gpu: Draft, text: str) -> None:
-    match = _MEMORY.fullmatch(text)
-    if match is not None:
-        gpu.read("memory_used_bytes", v.mib, match[1])
-        gpu.read("memory_total_bytes", v.mib, match[2])
-        return
-    halves = [half.strip() for half in text.split("/")] if " / " in f" {text} " and text != "N/A" else [text]
-    whole = ["N/A", "N/A"] if text.replace(" ", "") == "N/A/N/A" else halves
-    for name, half in zip(("memory_used_bytes", "memory_total_bytes"), whole * 2, strict=False):
-        try:
-            gpu.give(name, v.mib(half, True))
-        except Absent as absent:
-            gpu.lacks(name, absent.reason)
-
-
-def _load(gpu: Draft, text: str) -> None:
-    match = _UTIL.fullmatch(text)
-    if match is None:
-        gpu.lacks("utilization_percent", reason_of(text) or "cut")
-        return
-    gpu.read("utilization_percent", v.percent, match[1])
-    if match[2]:
-        gpu.read("compute_mode", v.compute_mode, match[2])
-
-
-def _unread(gpu: Draft) -> bool:
-    return any(
-        gpu.gaps.get(name) == "cut"
-        for name in ("memory_used_bytes", "memory_total_bytes", "utilization_percent")
-    )
-
-
-def _name_and_memory(rest: str) -> tuple[str | None, int | None, str | None]:
-    """`./gpu_burn   28234MiB` → its parts; a cut or missing memory comes back as the reason."""
-    head, _, last = rest.rstrip().rpartition(" ")
-    if not head:
-        return rest, None, "cut"
-    try:
-        return head.strip(), v.mib(last, True), None
-    except Absent as absent:
-        known = reason_of(last)
-        if known or re.fullmatch(r"\d*\.\.\.", last):
-            return head.strip(), None, known or "cut"
-        if rest.endswith("Not Supported"):
-            return rest.removesuffix("Not Supported").strip(), None, "not_supported"
-        return rest.strip(), None, absent.reason
-
-
-def _nvitop(row: Row, rest: str, columns: list[str]) -> None:
-    """`panda 5478MiB  36  0.5  1.4  2:11:32  python3 …`, by the names of its columns."""
-    user, *cells = rest.split(None, len(columns))
-    row.user = user
-    for column, cell in zip(columns, cells, strict=False):
-        if column == "GPU-MEM":
-            try:
-                row.memory = v.mib(cell, True)
-            except Absent as absent:
-                row.memory_gap = absent.reason
-        elif column == "%SM" and cell.isdigit():
-            row.sm = float(cell)
-        elif column == "COMMAND":
-            row.name = cell

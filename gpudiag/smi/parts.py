@@ -1,0 +1,22 @@
+"""All that was found in a text, before it becomes snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpudiag.model import KernelEvent
+from gpudiag.smi.complaints import Complaints
+from gpudiag.smi.sheet import Row, Sheet
+
+
+@dataclass(slots=True)
+class Parts:
+    """All that was found in a text."""
+
+    sheets: list[Sheet] = field(default_factory=list)
+    events: list[KernelEvent] = field(default_factory=list)
+    complaints: Complaints = field(default_factory=Complaints)
+    hints: list[str] = field(default_factory=list)
+    processes: list[Row] = field(default_factory=list)  # of ps
+    formats: list[str] = field(default_factory=list)
+    missing: set[str] = field(default_factory=set)

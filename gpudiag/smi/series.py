@@ -1,0 +1,270 @@
+"""Sheets of all formats → one series in time order.
+
+Formats of one paste tell of the same machine: the one with the most samples is the series, the others add
+what it lacks. Nothing is filled in: a value that no format shows stays unknown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from gpudiag.smi.sheet import BUCKET_SECONDS, LIST_RANK, Draft, Row, Sheet
+from gpudiag.window import bus_key
+
+MOST_SAMPLES = 2_000  # of formats that are not folded as they are read
+PRIORITY = ("xml", "query", "csv", "table", "dmon", "pmon", "apps", "gpustat", "listing", "topology")
+"""Which format is believed first where two show the same value."""
+
+
+def series_of(sheets: list[Sheet], missing: set[str], now: float) -> list[Sheet]:
+    """The samples in time order, with what the other formats add to the last one, named and timed.
+
+    `missing` gets what the series shows to be missing; `now` stands for the time where no sample has one.
+    """
+    series, others = _series(sheets, missing)
+    if not series:
+        series = [Sheet("lines")]
+    for other in others:
+        _join(series[-1], other)
+    for sheet in series:
+        _without_twins(sheet)
+    _name_alike(series)
+    _times(series, now)
+    if len(series) == 1:
+        series[0].at = series[0].at or now
+    return series
+
+
+def buckets_of(series: list[Sheet]) -> Iterable[list[Sheet]]:
+    """Samples that lie close together: each bucket becomes one snapshot."""
+    bucket: list[Sheet] = []
+    for sheet in series:
+        folded = sheet.count > 1 or (bucket and bucket[0].count > 1)
+        if bucket and (folded or (sheet.at or 0.0) - (bucket[0].at or 0.0) >= BUCKET_SECONDS - 0.5):
+            yield bucket
+            bucket = []
+        bucket.append(sheet)
+    if bucket:
+        yield bucket
+
+
+# ------------------------------------------------------------------------------------- one format
+
+
+def _series(sheets: list[Sheet], missing: set[str]) -> tuple[list[Sheet], list[Sheet]]:
+    """The samples of the format that has the most, and one sample of each other format."""
+    by_format: dict[str, list[Sheet]] = {}
+    for sheet in sheets:
+        by_format.setdefault(sheet.format, []).append(sheet)
+    runs = {name: _one_machine(run[-MOST_SAMPLES:], missing) for name, run in by_format.items()}
+    if not runs:
+        return [], []
+    order = sorted(runs, key=lambda name: (-len(runs[name]), PRIORITY.index(name)))
+    if len(runs[order[0]]) == 1:
+        order.sort(key=PRIORITY.index)
+    return runs[order[0]], [runs[name][-1] for name in sorted(order[1:], key=PRIORITY.index)]
+
+
+def _one_machine(sheets: list[Sheet], missing: set[str]) -> list[Sheet]:
+    """Samples of one machine in order; parts of one sample (`-i 0`, `-i 1`) put together."""
+    run: list[Sheet] = []
+    for sheet in sheets:
+        before = run[-1] if run else None
+        if before is None:
+            run.append(sheet)
+        elif _strangers(before, sheet):
+            if sheet.format in ("query", "xml") or not _same_indexes(before, sheet):
+                _append(before, sheet)
+            else:
+                missing.add("other_machine")
+                run = [sheet]
+        else:
+            run.append(sheet)
+    return run
+
+
+def _strangers(one: Sheet, other: Sheet) -> bool:
+    """Whether no GPU of one sample is in the other, by what identifies them."""
+    if len(one.gpus) == len(other.gpus) and all(
+        a.index == b.index and a.identity == b.identity for a, b in zip(one.gpus, other.gpus, strict=True)
+    ):
+        return False
+    mine, theirs = _identities(one), _identities(other)
+    if mine and theirs:
+        return not mine & theirs
+    indexes = {d.index for d in one.gpus} & {d.index for d in other.gpus}
+    return bool(one.gpus and other.gpus) and not indexes
+
+
+def _identities(sheet: Sheet) -> set[str]:
+    found = set()
+    for draft in sheet.gpus:
+        bus = draft.values.get("bus_id")
+        uuid = draft.values.get("uuid")
+        if bus:
+            found.add(bus_key(bus))
+        elif uuid:
+            found.add(uuid)
+    return found
+
+
+def _same_indexes(one: Sheet, other: Sheet) -> bool:
+    return bool({d.index for d in one.gpus} & {d.index for d in other.gpus})
+
+
+def _append(sheet: Sheet, more: Sheet) -> None:
+    """GPUs of the same machine that were printed one by one."""
+    first = 1 + max((d.index or 0 for d in sheet.gpus), default=-1)
+    taken = {d.index for d in sheet.gpus}
+    moved: dict[int | None, int | None] = {}
+    for position, draft in enumerate(more.gpus):
+        moved[draft.index] = draft.index if draft.index not in taken else first + position
+        draft.index = moved[draft.index]
+        sheet.gpus.append(draft)
+    for row in more.rows:
+        row.gpu = moved.get(row.gpu, row.gpu)
+        sheet.rows.append(row)
+    _merge_heads(sheet, more)
+
+
+def _merge_heads(sheet: Sheet, more: Sheet) -> None:
+    sheet.driver = sheet.driver or more.driver
+    sheet.cuda = sheet.cuda or more.cuda
+    sheet.announced = sheet.announced or more.announced
+    sheet.at = sheet.at if sheet.at is not None else more.at
+    sheet.missing |= more.missing
+    sheet.cut_gpus += more.cut_gpus
+    lists = [name for name in (sheet.process_list, more.process_list) if name]
+    sheet.process_list = max(lists, key=LIST_RANK.index) if lists else None
+
+
+# --------------------------------------------------------------------- other formats of the same paste
+
+
+def _join(sheet: Sheet, other: Sheet) -> None:
+    """Add what another format of the same paste shows; values that are there already stay."""
+    had_measures = any(draft.measures for draft in sheet.gpus)
+    moved = _join_gpus(sheet, other)
+    _join_rows(sheet, other, moved)
+    if any(draft.measures for draft in other.gpus) or had_measures:
+        other.missing -= {"gpu_part"}
+        sheet.missing -= {"gpu_part"}
+    if sheet.gpus and sheet.driver and "gpus" in other.missing and not other.cut_gpus and not other.gpus:
+        other.missing -= {"gpus"}
+    announced, cut = sheet.announced, sheet.cut_gpus
+    _merge_heads(sheet, other)
+    sheet.announced = announced or other.announced
+    sheet.cut_gpus = max(0, cut, other.cut_gpus)
+
+
+def _join_gpus(sheet: Sheet, other: Sheet) -> dict[int | None, int | None]:
+    """Add the other format's GPUs; its index of each → the index here."""
+    moved: dict[int | None, int | None] = {}
+    for draft in other.gpus:
+        mine = _counterpart(sheet, draft, other)
+        if mine is None:
+            index = draft.index
+            if index is None or sheet.has(index):
+                index = 1 + max((d.index or 0 for d in sheet.gpus), default=-1)
+            moved[draft.index] = index
+            draft.index = index
+            sheet.gpus.append(draft)
+        else:
+            moved[draft.index] = mine.index
+            _fill_draft(mine, draft)
+    return moved
+
+
+def _fill_draft(mine: Draft, other: Draft) -> None:
+    for name, value in other.values.items():
+        if name not in mine.values and not (mine.lost and name not in ("uuid", "bus_id", "name")):
+            mine.give(name, value)
+    for name, reason in other.gaps.items():
+        if name not in mine.values:
+            mine.gaps.setdefault(name, reason)
+    mine.mig = mine.mig or other.mig
+    mine.cut = mine.cut and other.cut
+    mine.lost = mine.lost or other.lost
+
+
+def _join_rows(sheet: Sheet, other: Sheet, moved: dict[int | None, int | None]) -> None:
+    known = {(row.pid, row.gpu): row for row in sheet.rows}
+    for row in other.rows:
+        row.gpu = moved.get(row.gpu, row.gpu)
+        mine = known.get((row.pid, row.gpu))
+        if mine is None:
+            sheet.rows.append(row)
+        else:
+            _fill_row(mine, row)
+
+
+def _fill_row(mine: Row, other: Row) -> None:
+    mine.name = mine.name if mine.name and "..." not in mine.name else other.name or mine.name
+    if mine.memory is None and other.memory is not None:
+        mine.memory, mine.memory_gap = other.memory, None
+    for name in ("type", "sm", "encoder", "decoder", "user", "parent", "state", "wait"):
+        if getattr(mine, name) is None:
+            setattr(mine, name, getattr(other, name))
+
+
+def _counterpart(sheet: Sheet, draft: Draft, other: Sheet) -> Draft | None:
+    bus, uuid = draft.values.get("bus_id"), draft.values.get("uuid")
+    for mine in sheet.gpus:
+        mine_bus = mine.values.get("bus_id")
+        if bus and mine_bus and bus_key(bus) == bus_key(mine_bus):
+            return mine
+        if uuid and mine.values.get("uuid") == uuid:
+            return mine
+    if bus and any(mine.values.get("bus_id") for mine in sheet.gpus):
+        return None
+    return next((mine for mine in sheet.gpus if mine.index == draft.index), None)
+
+
+# ---------------------------------------------------------------------------------- names and times
+
+
+def _without_twins(sheet: Sheet) -> None:
+    """An identity that two GPUs share was made up or blanked out: it identifies nothing."""
+    if len(sheet.gpus) < 2:
+        return
+    for name in ("uuid", "bus_id"):
+        counted = Counter(d.values[name] for d in sheet.gpus if name in d.values)
+        for draft in sheet.gpus:
+            if counted.get(draft.values.get(name), 0) > 1:
+                del draft.values[name]
+
+
+def _name_alike(series: list[Sheet]) -> None:
+    """A GPU carries its identity in every sample, also where only one of them shows it."""
+    if len(series) < 2:
+        return
+    known: dict[int | None, dict[str, str]] = {}
+    for sheet in series:
+        for draft in sheet.gpus:
+            names = known.setdefault(draft.index, {})
+            for name in ("uuid", "bus_id", "name"):
+                if name in draft.values:
+                    names.setdefault(name, draft.values[name])
+    for sheet in series:
+        for draft in sheet.gpus:
+            for name, value in known[draft.index].items():
+                draft.values.setdefault(name, value)
+
+
+def _times(series: list[Sheet], now: float) -> None:
+    """A time for every sample: as printed, else a second after the one before."""
+    known = [sheet.at for sheet in series if sheet.at is not None]
+    if not known:
+        at = now
+        for sheet in reversed(series):
+            sheet.at = at
+            at -= sheet.count
+        return
+    before: float | None = None
+    for sheet in series:
+        if sheet.at is None:
+            sheet.at = known[0] if before is None else before + sheet.count
+        elif before is not None and sheet.at < before:
+            sheet.at = before
+        before = sheet.at

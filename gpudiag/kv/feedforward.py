@@ -1,0 +1,145 @@
+"""The feed-forward part of each layer: a dense MLP, experts, both, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpudiag.kv.config import Config
+from gpudiag.kv.matrices import Matrices
+from gpudiag.kv.traits import heads
+
+# Families whose MLP has two matrices (up, down) instead of three (gate, up, down).
+UNGATED = [
+    "gpt2",
+    "gpt_neox",
+    "gpt_neo",
+    "gptj",
+    "gpt_bigcode",
+    "opt",
+    "bloom",
+    "falcon",
+    "RefinedWeb",
+    "RefinedWebModel",
+    "mpt",
+    "phi",
+    "starcoder2",
+    "nemotron",
+    "nemotron_h",
+    "codegen",
+    "whisper",
+    "bart",
+    "t5",
+    "persimmon",
+    "stablelm_epoch",
+]
+
+
+class FeedForward:
+    """What a config says of the feed-forward parts of its layers."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.hidden = heads.hidden_size(config)
+        self._ungated = config.family in UNGATED
+
+    def matrices(self, index: int, mixes: bool) -> Iterator[Matrices]:
+        kind = self.kind(index, mixes)
+        if kind == "experts":
+            yield from self._experts()
+        elif kind == "dense":
+            yield Matrices("mlp", self._gated(self.dense_width(index), self.hidden))
+        if kind == "dense" and self._dense_and_experts():
+            yield from self._experts()
+
+    def kind(self, index: int, mixes: bool) -> str | None:
+        """dense, experts, or None for a layer without a feed-forward part."""
+        text = self.config.text
+        pattern = text.get("hybrid_override_pattern")
+        names = text.get("layers_block_type")
+        if isinstance(pattern, str):
+            return {"-": "dense", "E": "experts"}.get(pattern[index])
+        if isinstance(names, list) and "moe" in names:
+            return {"mlp": "dense", "moe": "experts"}.get(names[index])
+        blocks = text.get("block_configs")
+        if isinstance(blocks, list) and (blocks[index].get("ffn") or {}).get("no_op"):
+            return None
+        if self.config.family in ("mamba", "mamba2", "falcon_mamba"):
+            return None
+        return "experts" if self._expert_count() and not self._stays_dense(index) else "dense"
+
+    def _stays_dense(self, index: int) -> bool:
+        text = self.config.text
+        marks = text.get("moe_layer_freq")
+        if isinstance(marks, list):
+            return index < len(marks) and not marks[index]
+        types = text.get("mlp_layer_types")
+        if isinstance(types, list) and index < len(types):
+            return types[index] == "dense"
+        if index < int(text.get("first_k_dense_replace") or 0) or index in (
+            text.get("mlp_only_layers") or ()
+        ):
+            return True
+        step = text.get("decoder_sparse_step") or text.get("interleave_moe_layer_step") or 1
+        if self.config.has("expert_layer_period"):
+            return index % text["expert_layer_period"] != (text.get("expert_layer_offset") or 0)
+        return (index + 1) % step != 0 or self._dense_and_experts()
+
+    def _dense_and_experts(self) -> bool:
+        return self.config.flag("enable_moe_block")  # Gemma 4 runs both in each layer
+
+    def dense_width(self, index: int) -> int:
+        text = self.config.text
+        blocks = text.get("block_configs")
+        if isinstance(blocks, list):
+            multiplier = (blocks[index].get("ffn") or {}).get("ffn_mult") or 0
+            return -(-int(2 * multiplier * self.hidden / 3) // 256) * 256
+        named = text.get("dense_intermediate_size") or text.get("intermediate_size_mlp")
+        named = named or text.get("intermediate_size") or text.get("ffn_hidden_size") or text.get("n_inner")
+        named = named or text.get("decoder_ffn_dim") or text.get("ffn_dim") or text.get("d_ff")
+        inner = (text.get("ffn_config") or {}).get("ffn_hidden_size")
+        return int(_one(named, index) or inner or 4 * self.hidden)
+
+    def _expert_count(self) -> int:
+        text = self.config.text
+        inner = text.get("ffn_config") or {}
+        named = text.get("n_routed_experts") or text.get("num_local_experts") or text.get("num_experts")
+        named = named or text.get("moe_num_experts") or inner.get("moe_num_experts")
+        return int(_one(named, 0) or 0)
+
+    def _experts(self) -> Iterator[Matrices]:
+        text = self.config.text
+        count = self._expert_count()
+        named = text.get("moe_intermediate_size") or text.get("expert_ffn_hidden_size")
+        named = named or (text.get("ffn_config") or {}).get("ffn_hidden_size")
+        width = int(_one(named, -1) or text.get("intermediate_size") or 4 * self.hidden)
+        inside = int(text.get("moe_latent_size") or text.get("routed_expert_hidden_size") or self.hidden)
+        yield Matrices("experts", count * self._gated(width, inside))
+        if inside != self.hidden:
+            yield Matrices("shared expert", 2 * self.hidden * inside, sharded=False)
+        yield Matrices("router", count * self.hidden, linear=False, sharded=False)
+        shared = self._shared_width(width)
+        if shared:
+            yield Matrices("shared expert", self._gated(shared, self.hidden))
+        if self.config.family == "gpt_oss":
+            yield Matrices("bias", count * (2 * width + self.hidden), linear=False)
+
+    def _shared_width(self, width: int) -> int:
+        text = self.config.text
+        named = text.get("shared_expert_intermediate_size") or text.get("moe_shared_expert_intermediate_size")
+        named = named or text.get("share_expert_dim")
+        if named:
+            return int(named)
+        if self.config.family.startswith("llama4"):
+            return width
+        return int(text.get("n_shared_experts") or text.get("num_shared_experts") or 0) * width
+
+    def _gated(self, width: int, inside: int) -> int:
+        return (2 if self._ungated else 3) * inside * width
+
+
+def _one(value: Any, index: int) -> Any:
+    """One layer's entry when a config gives a list, or the value itself."""
+    if isinstance(value, list):
+        return value[min(index, len(value) - 1)] if value else None
+    return value

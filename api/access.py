@@ -16,7 +16,8 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from flask import Request, g, request
+from flask import g, request
+from werkzeug.wrappers import Request
 
 from api.store import Store
 from api.store.tokens import PREFIX, Token, digest
@@ -95,29 +96,32 @@ class Gate:
     # ---- a request
 
     def enter(self, role: Needs) -> None:
-        """Let the request at hand in, or raise Unauthorized or Forbidden. Sets `g.who` and `g.token`."""
+        """Let Flask's request at hand in, as `admit` does. Sets `g.who` and `g.token`."""
         g.token, g.who = None, "local"
+        g.token, g.who = self.admit(request, role)
+
+    def admit(self, req: Request, role: Needs) -> tuple[Token | None, str]:
+        """The token that a request carries, and who that is; raises Unauthorized or Forbidden."""
         if role == "public":
-            return
+            return None, "local"
         if role == "agent" and self.reports_token is not None:
-            self._only_our_agents()
-            return
-        given = self._given(request)
+            self._only_our_agents(req)
+            return None, "local"
+        given = self._given(req)
         if given is not None:
             token = self.token_of(given)
             if token is None:
                 raise Unauthorized("the token is not known here, or was revoked; see: gpudiag token list")
             self._may(token, role)
-            g.token, g.who = token, token.note or f"token {token.id}"
-            return
-        if self.open_to_all or self.is_local(request):
-            return
+            return token, token.note or f"token {token.id}"
+        if self.open_to_all or self.is_local(req):
+            return None, "local"
         raise Unauthorized(
             "this needs a token: send it as 'Authorization: Bearer …'; one is made by: gpudiag token create"
         )
 
-    def _only_our_agents(self) -> None:
-        given = self._given(request)
+    def _only_our_agents(self, req: Request) -> None:
+        given = self._given(req)
         if given is None or not hmac.compare_digest(given.encode(), (self.reports_token or "").encode()):
             raise Forbidden("this server shows simulated nodes only and takes no reports from outside")
 
@@ -127,9 +131,9 @@ class Gate:
                 f"the token's role is {token.role}; this needs {'a reader' if role == 'reader' else role}"
             )
 
-    def may_report(self, node: str) -> None:
-        """Whether the request at hand may report as `node`; raises Forbidden."""
-        token: Token | None = g.token
+    @staticmethod
+    def may_report(token: Token | None, node: str) -> None:
+        """Whether who carries `token` may report as `node`; raises Forbidden."""
         if token is not None and token.role == "agent" and not token.covers(node):
             raise Forbidden(
                 f"this token reports as {token.node}, not as {node}; "
@@ -171,13 +175,8 @@ class Gate:
         return token
 
     def token_of(self, text: str) -> Token | None:
-        """The entry of a token, or None. Digests of random bits are compared: timing tells nothing."""
-        wanted = digest(text)
-        token = None
-        for known, entry in self._known().items():
-            if hmac.compare_digest(known, wanted):
-                token = entry
-        return token
+        """The entry of a token, or None. It is found by its digest, of which timing tells nothing useful."""
+        return self._known().get(digest(text))
 
     def _known(self) -> dict[bytes, Token]:
         with self._lock:

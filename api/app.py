@@ -5,16 +5,16 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 import platformdirs
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, g, request
 
 from api.access import Gate
 from api.answers import Answers
 from api.intake import LARGEST_REQUEST
 from api.judge import Judge
+from api.parts import KEY, Parts, parts_of
 from api.problems import answer as problem_of
 from api.problems import handle_errors, read_on
 from api.store import Store
@@ -22,28 +22,6 @@ from api.writer import Writer
 from gpudiag.errors import GpudiagError
 from gpudiag.examine import Ruleset
 from gpudiag.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a running application is made of."""
-
-    settings: Settings
-    store: Store
-    judge: Judge
-    writer: Writer
-    gate: Gate
-    answers: Answers
-    started_at: float
-
-
-def parts() -> Parts:
-    """Those of the application that answers the request at hand."""
-    return cast(Parts, current_app.extensions["gpudiag"])
-
-
-def parts_of(app: Flask) -> Parts:
-    return cast(Parts, app.extensions["gpudiag"])
 
 
 def default_store() -> str:
@@ -74,7 +52,7 @@ def create_app(
     app = Flask("api", static_folder=None)
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_REQUEST
-    app.extensions["gpudiag"] = Parts(settings, store, judge, writer, gate, answers, clock())
+    app.extensions[KEY] = Parts(settings, store, judge, writer, gate, answers, clock())
     handle_errors(app)
     _add_resources(app)
     _add_pages(app, answers, open_to_all, chat)

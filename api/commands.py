@@ -62,7 +62,8 @@ def _serve(options: argparse.Namespace) -> int:
 def _started(settings: Any) -> Iterator[Any]:
     """The server of `settings`, listening; refuses an open address without tokens."""
     from api.access import check_binding
-    from api.app import close, create_app, parts_of
+    from api.app import close, create_app
+    from api.parts import parts_of
     from api.server import Server
 
     _log()
@@ -128,7 +129,7 @@ def _up(options: argparse.Namespace) -> int:
 @contextlib.contextmanager
 def _agent_beside(server: Any, node: str, options: argparse.Namespace) -> Iterator[None]:
     """The agent of this machine as a process of its own: a driver that hangs does not hang the server."""
-    from api.app import parts_of
+    from api.parts import parts_of
 
     gate = parts_of(server.app).gate
     with tempfile.TemporaryDirectory(prefix="gpudiag-up-") as folder:
@@ -157,7 +158,7 @@ def _agent_beside(server: Any, node: str, options: argparse.Namespace) -> Iterat
 
 def _first_answer(server: Any, node: str, told: threading.Event) -> bool:
     """Wait until the node has a diagnosis; False when there is none after half a minute."""
-    from api.app import parts_of
+    from api.parts import parts_of
 
     nodes = parts_of(server.app).judge.nodes
     until = time.monotonic() + 30

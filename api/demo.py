@@ -93,7 +93,8 @@ class Demo:
 
     def start(self, told: threading.Event | None = None) -> None:
         """Serve, send the history, and go on live. Returns early when `told` is set."""
-        from api.app import create_app, parts_of
+        from api.app import create_app
+        from api.parts import parts_of
         from api.server import Server
 
         token = secrets.token_urlsafe(32)

@@ -13,7 +13,7 @@ from gpudiag.model import SEVERITY_ORDER
 from gpudiag.words.foreign import plain
 
 if TYPE_CHECKING:
-    from api.app import Parts
+    from api.parts import Parts
 
 Labels = dict[str, str | None]
 

@@ -21,7 +21,9 @@ from typing import Any
 from flask import Flask
 
 from api.app import close
-from api.bodies import PATIENCE_SECONDS, Bodies
+from api.bodies import PATIENCE_SECONDS, Bodies, WsgiApp
+from api.front import Front
+from api.parts import KEY, parts_of
 from gpudiag.errors import GpudiagError
 
 BACKLOG = 4_096
@@ -60,13 +62,17 @@ class Server:
 
     def start(self) -> Server:
         _few_arenas()
-        self._bodies = Bodies(self.app.wsgi_app, self.port, patience=self.patience)
+        self._bodies = Bodies(self._application(), self.port, patience=self.patience)
         self._signal = _granian().WorkerSignal()
         ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, args=(ready,), name="gpudiag-http")
         self._thread.start()
         ready.wait()
         return self
+
+    def _application(self) -> WsgiApp:
+        app: WsgiApp = self.app.wsgi_app
+        return Front(app, parts_of(self.app)) if KEY in self.app.extensions else app
 
     def _serve(self, ready: threading.Event) -> None:
         from granian._futures import _new_cbscheduler

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from api.app import parts
+from api.parts import parts
 from api.problems import BadRequest
 from api.resources.asked import body_object, json_answer, language, text_answer
 from gpudiag.kv import Answer

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, g, request
 
 from api.access import needs
 from api.answers import iso, mute_json
-from api.app import Parts, parts
+from api.parts import Parts, parts
 from api.problems import NoSuch, Unprocessable
 from api.resources.asked import body_object, json_answer, language, text_of
 from api.store.tokens import EVERY_NODE, is_pattern

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from api.app import parts
 from api.intake import read, unpacked
+from api.parts import parts
 from api.resources.asked import json_answer, language, number, text_answer, wants_json
 from gpudiag.plaintext import diagnosis_text, fleet_text
 from gpudiag.smi import NothingPasted

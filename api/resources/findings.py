@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from api.app import parts
+from api.parts import parts
 from api.resources.asked import json_answer, language, limit
 
 findings = Blueprint("findings", __name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, request
 
 from api.answers import HISTORY_METRICS
-from api.app import parts
+from api.parts import parts
 from api.problems import BadRequest
 from api.resources.asked import json_answer, language, limit, number, span
 from gpudiag.model import SEVERITY_ORDER

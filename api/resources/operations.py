@@ -5,8 +5,8 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from api.access import needs
-from api.app import parts
 from api.exposition import exposition
+from api.parts import parts
 from api.resources.asked import json_answer
 from gpudiag import __version__
 

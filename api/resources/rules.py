@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from api.app import parts
+from api.parts import parts
 from api.problems import NoSuch
 from api.resources.asked import json_answer, language, text_answer
 from gpudiag.rule import Rule

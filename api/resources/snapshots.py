@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, g, request
+from werkzeug.wrappers import Request
 
 from api.access import needs
-from api.app import parts
 from api.intake import check_time, snapshots_of, unpacked
+from api.parts import Parts, parts
 from api.problems import BadRequest
 from api.resources.asked import json_answer
+from api.store.tokens import Token
 from api.writer import Report
 from gpudiag.client import SENT_AT
+
+PATH = "/v1/snapshots"
+REFUSED = "gpudiag.refused"  # in the WSGI environment: why it was not taken in front of Flask
 
 snapshots = Blueprint("snapshots", __name__)
 
 
-@snapshots.post("/v1/snapshots")
+@snapshots.post(PATH)
 @needs("agent")
 def report() -> Response:
+    """Store what is reported; where that was tried already (see api/front.py), say why it was refused."""
+    refused = request.environ.pop(REFUSED, None)
+    if refused is not None:
+        raise refused
+    return json_answer(take(parts(), request, g.token))
+
+
+def take(here: Parts, request: Request, token: Token | None) -> dict[str, Any]:
     """Store one snapshot or a list of them; the answer means that they survive a crash."""
-    here = parts()
     received_at = here.answers.now()
     raw = request.get_data(cache=False)
     encoding = request.headers.get("Content-Encoding")
     body = unpacked(raw, encoding)
     arrived = snapshots_of(body)
-    sent_at = _sent_at()
+    sent_at = _sent_at(request)
     several = len(arrived) > 1
     for i, (snapshot, _) in enumerate(arrived):
-        here.gate.may_report(snapshot.node)
+        here.gate.may_report(token, snapshot.node)
         told = sent_at if sent_at is not None else snapshot.agent.sent_at if snapshot.agent else None
         place = f"snapshots[{i}]" if several else "snapshot"
         check_time(snapshot, told, received_at, here.settings.serve.keep, place)
@@ -40,13 +53,13 @@ def report() -> Response:
     done = Report(arrived, received_at, sent_at, as_it_is)
     if arrived:
         here.writer.submit(done)
-    answer: dict[str, object] = {"stored": done.stored, "duplicates": done.duplicates, "time": received_at}
+    answer: dict[str, Any] = {"stored": done.stored, "duplicates": done.duplicates, "time": received_at}
     if done.two_agents:
         answer["two_agents"] = done.two_agents
-    return json_answer(answer)
+    return answer
 
 
-def _sent_at() -> float | None:
+def _sent_at(request: Request) -> float | None:
     text = request.headers.get(SENT_AT)
     if text is None:
         return None

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.app import create_app, parts_of
+from api.app import create_app
+from api.parts import parts_of
 from api.server import Server
 from gpudiag.client import Client
 from gpudiag.model import Snapshot

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from api.app import create_app, parts_of
+from api.app import create_app
+from api.parts import parts_of
 from api.server import Server
 from gpudiag.client import Client
 from gpudiag.model import ProcessReading

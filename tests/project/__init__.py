@@ -1,0 +1,1 @@
+"""What holds for the whole tree: who may import whom, who may ask for the time, what is locked."""

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from api.intake import Arrived
 from api.judge import Judge, NodeState
 from api.store import Store, StoreCorrupt, StoreError
-from api.store.snapshots import pack, start_key
+from api.store.snapshots import NewSnapshot, pack, start_key
 from api.together import EVERY_SECONDS
 from api.turns import Task, Turns
 from gpudiag.errors import GpudiagError
@@ -210,7 +210,7 @@ class Writer:
         self, batch: list[Report], within: Connection | None = None
     ) -> list[tuple[NodeState, Arrived, float]]:
         """One transaction for all (the one given, or its own); returns what was not there before."""
-        rows: list[dict[str, Any]] = []
+        rows: list[NewSnapshot] = []
         fresh: list[tuple[NodeState, Arrived, float]] = []
         made: list[NodeState] = []
         entries: list[tuple[Report, Arrived, NodeState, int, int]] = []
@@ -239,15 +239,9 @@ class Writer:
                     snapshot.taken_at += self.judge.offset_of(state, report.sent_at, report.received_at)
                     self.judge.note_start(state, key, sequence, snapshot.taken_at)
                     report.stored += 1
+                    body = report.body if report.body is not None else pack(arrived.body)
                     rows.append(
-                        {
-                            "node_id": state.id,
-                            "taken_at": snapshot.taken_at,
-                            "received_at": report.received_at,
-                            "start_key": key,
-                            "sequence": sequence,
-                            "body": report.body if report.body is not None else pack(arrived.body),
-                        }
+                        NewSnapshot(state.id, snapshot.taken_at, report.received_at, key, sequence, body)
                     )
                     fresh.append((state, arrived, report.received_at))
                 if rows:

@@ -44,6 +44,23 @@ class StoredSnapshot(NamedTuple):
         return found
 
 
+class NewSnapshot(NamedTuple):
+    """A row of `snapshots` to be added; `body` is compressed."""
+
+    node_id: int
+    taken_at: float
+    received_at: float
+    start_key: int
+    sequence: int
+    body: bytes
+
+
+_ADD = (
+    f"INSERT INTO {snapshots.name} ({', '.join(NewSnapshot._fields)})"
+    f" VALUES ({', '.join('?' * len(NewSnapshot._fields))})"
+)
+
+
 def _node(row: Any) -> StoredNode:
     found = StoredNode(*row)
     return found._replace(verdict=msgspec.json.decode(row.verdict) if row.verdict else None)
@@ -120,8 +137,13 @@ class Snapshots:
 
     # ---- snapshots
 
-    def add(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
-        connection.execute(insert(snapshots), rows)
+    def add(self, connection: Connection, rows: list[NewSnapshot]) -> None:
+        if self._store.embedded:  # by the driver itself: this runs for every report
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            raw.executemany(_ADD, rows)
+        else:
+            connection.execute(insert(snapshots), [row._asdict() for row in rows])
 
     def known(self, connection: Connection, names: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
         """Which of the (start key, sequence) are stored already."""

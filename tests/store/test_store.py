@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine, inspect
 
 from api.store import HEAD, Store
-from api.store.snapshots import pack, start_key
+from api.store.snapshots import NewSnapshot, pack, start_key
 from api.store.tables import metadata
 from gpudiag.changes import OpenFinding
 from gpudiag.model import AgentReading, Finding, Snapshot
@@ -25,10 +25,7 @@ def add(store: Store, node: str, *times: float, received: float | None = None) -
         for at in times:
             snapshot = Snapshot(node=node, taken_at=at, agent=AgentReading(start_id="s", sequence=int(at)))
             body = pack(msgspec.json.encode(snapshot))
-            rows.append(
-                {"node_id": node_id, "taken_at": at, "received_at": received or at,
-                 "start_key": start_key(node, "s"), "sequence": int(at), "body": body}
-            )  # fmt: skip
+            rows.append(NewSnapshot(node_id, at, received or at, start_key(node, "s"), int(at), body))
         store.snapshots.add(connection, rows)
     return node_id
 
@@ -124,11 +121,8 @@ def test_deleting_never_holds_the_writers_up(store: Store) -> None:
     with store.writing() as connection:
         node = store.snapshots.add_node(connection, "node-1", NOW)
         for first in range(0, 30_000, 5_000):
-            store.snapshots.add(connection, [
-                {"node_id": node, "taken_at": NOW + i, "received_at": NOW + i, "start_key": 1, "sequence": i,
-                 "body": body}
-                for i in range(first, first + 5_000)
-            ])  # fmt: skip
+            rows = [NewSnapshot(node, NOW + i, NOW + i, 1, i, body) for i in range(first, first + 5_000)]
+            store.snapshots.add(connection, rows)
     waits: list[float] = []
     ended = threading.Event()
 
@@ -159,10 +153,8 @@ def test_space_is_given_back(tmp_path) -> None:  # type: ignore[no-untyped-def]
 
     with store.writing() as connection:
         node = store.snapshots.add_node(connection, "node-1", NOW)
-        store.snapshots.add(connection, [
-            {"node_id": node, "taken_at": NOW + i, "received_at": NOW + i, "start_key": 1, "sequence": i,
-             "body": os.urandom(4_000)} for i in range(4_000)
-        ])  # fmt: skip
+        rows = [NewSnapshot(node, NOW + i, NOW + i, 1, i, os.urandom(4_000)) for i in range(4_000)]
+        store.snapshots.add(connection, rows)
     assert store.file is not None
     with store.writing() as connection:
         pass

@@ -19,6 +19,8 @@ from gpudiag.agent.worker import Harvest
 from gpudiag.model import GpuReading, Snapshot
 from tests.doubles.nvml import GIB, MIB, MigSlice, Nvml
 
+POWER = "nvmlDeviceGetPowerUsage"
+
 
 @contextmanager
 def sampler_of(period: float = 0.02) -> Iterator[Sampler]:
@@ -33,6 +35,15 @@ def sampler_of(period: float = 0.02) -> Iterator[Sampler]:
 def harvest() -> Harvest:
     with sampler_of() as sampler:
         return sampler.harvest()
+
+
+def waits_for_sweeps(nvml: Nvml, number: int) -> None:
+    """Returns when every GPU was asked so many times more."""
+    wanted = nvml.calls(POWER) + number * len(nvml.gpus)
+    deadline = time.monotonic() + 15
+    while nvml.calls(POWER) < wanted:
+        assert time.monotonic() < deadline, "nobody asked"
+        time.sleep(0.01)
 
 
 def gap(found: Harvest, subject: str, metric: str) -> str | None:
@@ -75,12 +86,13 @@ def test_a_gpu_with_fans_tells_them() -> None:
 def test_a_snapshot_carries_every_sample_since_the_one_before(nvml: Nvml) -> None:
     with sampler_of(0.05) as sampler:
         sampler.harvest()
-        nvml.gpu(0).draws(300)
-        time.sleep(0.3)
+        before = nvml.calls(POWER)
+        waits_for_sweeps(nvml, 5)
         samples = sampler.harvest().gpus[0].samples
+        asked = (nvml.calls(POWER) - before) // len(nvml.gpus)
 
     assert samples is not None and samples.power_watts is not None
-    assert 4 <= len(samples.power_watts) <= 8
+    assert asked - 1 <= len(samples.power_watts) <= asked + 1  # a sweep may fall between two looks
     assert len({len(values) for values in msgspec.to_builtins(samples).values()}) == 1
 
 
@@ -151,18 +163,18 @@ def test_what_a_board_does_not_have_is_a_gap_with_its_reason(nvml: Nvml) -> None
 
 
 def test_a_refused_call_is_not_made_again_every_second(nvml: Nvml) -> None:
-    nvml.gpu(0).lacks("nvmlDeviceGetPowerUsage")
-    nvml.gpu(1).lacks("nvmlDeviceGetPowerUsage")
+    nvml.gpu(0).lacks(POWER)
+    nvml.gpu(1).lacks(POWER)
     with sampler_of(0.01) as sampler:
         sampler.harvest()
-        before = nvml.calls("nvmlDeviceGetPowerUsage")
+        before = nvml.calls(POWER)
         time.sleep(0.2)
 
-        assert nvml.calls("nvmlDeviceGetPowerUsage") == before
+        assert nvml.calls(POWER) == before
 
 
 def test_a_permission_that_is_given_later_is_noticed(nvml: Nvml) -> None:
-    nvml.gpu(0).lacks("nvmlDeviceGetPowerUsage", code=4)
+    nvml.gpu(0).lacks(POWER, code=4)
     library = Library()
     library.open()
     device = library.devices[0]
@@ -170,7 +182,7 @@ def test_a_permission_that_is_given_later_is_noticed(nvml: Nvml) -> None:
     library.read(device, 0.0)
     assert device.refused["power_watts"] == "no_permission"
 
-    nvml.gpu(0).offers("nvmlDeviceGetPowerUsage")
+    nvml.gpu(0).offers(POWER)
     library.read(device, 10_000.0)
     row = library.sample(device, 10_001.0)
     library.close()
@@ -291,7 +303,7 @@ def test_a_gpu_that_is_well_again_is_read_again(nvml: Nvml) -> None:
     with sampler_of() as sampler:
         assert sampler.harvest().gpus[0].error == "reset_required"
         nvml.gpu(0).is_well_again()
-        time.sleep(0.1)
+        waits_for_sweeps(nvml, 2)
         gpu = sampler.harvest().gpus[0]
 
     assert (gpu.error, gpu.power_watts) == (None, 70.0)
@@ -327,7 +339,7 @@ def test_a_driver_that_comes_back_is_taken_up_again(nvml: Nvml) -> None:
         nvml.driver_is_unloaded()
         assert sampler.harvest().nvml.error == "driver_not_loaded"
         nvml.is_well_again()
-        time.sleep(1.3)
+        waits_for_sweeps(nvml, 2)
         found = sampler.harvest()
 
     assert (found.nvml.error, len(found.gpus)) == (None, 2)

@@ -246,8 +246,9 @@ def test_a_revoked_token_opens_nothing(api: Api) -> None:
 def test_the_store_holds_no_token(api: Api) -> None:
     made = token(api, "admin")
 
-    api.parts.store.engine.dispose()
-    content = b"".join(path.read_bytes() for path in api.parts.store.file.parent.glob("store.sqlite3*"))
+    folder = api.parts.store.file.parent
+    api.stop()
+    content = b"".join(path.read_bytes() for path in folder.glob("store.sqlite3*"))
 
     assert made.encode() not in content and made.removeprefix("gpudiag_").encode() not in content
 

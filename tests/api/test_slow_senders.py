@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,18 @@ def stalled(server: Server, number: int, path: str = "/v1/snapshots", length: in
         yield
 
 
+def once_not_busy(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The answer as soon as there is one; a server that stays busy is told after a while."""
+    deadline = time.monotonic() + 20.0
+    while True:
+        try:
+            return ask()
+        except Busy:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
 @pytest.mark.parametrize(
     ("path", "length"), [("/v1/snapshots", 1000), ("/v1/snapshots", 10**10), ("/login", 1000)]
 )
@@ -54,9 +67,8 @@ def test_a_report_is_asked_to_come_back_and_is_taken_when_they_are_cut_off(serve
             client.explain_text(b"No devices were found")
         assert caught.value.retry_after > 0
 
-        time.sleep(4.0)
         with Client(server.url) as later:
-            assert later.explain_text(b"No devices were found")["source"] == "pasted"
+            assert once_not_busy(lambda: later.explain_text(b"No devices were found"))["source"] == "pasted"
 
 
 def test_a_sender_that_stops_hears_why(server: Server) -> None:

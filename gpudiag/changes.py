@@ -1,8 +1,8 @@
 """What opened, stayed, changed and ended between one checkup and the next.
 
 Silence does not heal: a finding is resolved only after its rule has judged the subject clear for long
-enough. Events (latched rules) stay until a reboot or a person closes them. A subject that is proven gone
-closes its findings as gone.
+enough. Events (latched rules) stay until a reboot, or a reset that the driver confirms. A subject that is
+proven gone closes its findings as gone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from gpudiag.examine import STALE, Ruleset
 from gpudiag.model import Checkup, Finding, FindingState, Struct
+from gpudiag.resets import resets
 from gpudiag.window import Window
 
 Key = tuple[str, str, str]  # rule, GPU or "", key
@@ -129,9 +130,16 @@ def _ending(
         return None  # still there, only not named on its own
     if rule.latched:
         rebooted = boot is not None and known.opened_boot is not None and boot != known.opened_boot
-        return "resolved" if rebooted else None
+        return "resolved" if rebooted or (window is not None and _was_reset(known, window)) else None
     known.clear_since = now if known.clear_since is None else known.clear_since
     return "resolved" if now - known.clear_since >= rule.clear_seconds else None
+
+
+def _was_reset(known: OpenFinding, window: Window) -> bool:
+    """Whether the finding's GPU was reset since it began, as the driver itself told."""
+    gpu = known.finding.gpu
+    reset = None if gpu is None else resets(window).get(gpu)
+    return reset is not None and known.opened_at <= reset
 
 
 def _unseen(finding: Finding, window: Window) -> bool:

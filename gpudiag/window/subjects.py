@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from gpudiag.window.node import Window
 
 
+RESETTING = frozenset({1, 4, 6})  # NVML's recovery actions: GPU reset, drain and reset, bus reset
+
+
 class Users(NamedTuple):
     """Who is on one GPU: processes (the largest first), engines, and kinds of program."""
 
@@ -105,6 +108,8 @@ class GpuWindow(Subject):
         self.first_seen = self.last_seen = 0.0
         self.throttled_at: float | None = None
         self.slowed_at: float | None = None
+        self.reset_after: float | None = None  # the driver asked for a reset until then, and got it
+        self._asked: tuple[float, float] | None = None  # first and last moment of its asking
         self._rises: dict[str, list[tuple[float, float]]] = {}
         self._rising: tuple[Any, ...] | None = None  # fast counters as they stood
         self._counted: tuple[Any, ...] = NO_COUNTERS  # slow ones
@@ -128,6 +133,8 @@ class GpuWindow(Subject):
             for name, value, then in zip(GPU_COUNTERS, counters, counted, strict=True):
                 if value is not None:
                     self._count(name, at, value, then)
+        if reading.recovery_action or self._asked is not None:
+            self._ask(at, reading.recovery_action)
         reading.samples = None  # they live in the track from now on
         self.reading, self.index = reading, reading.index
         self._rising, self._counted = rising, counters
@@ -141,6 +148,15 @@ class GpuWindow(Subject):
         elif before is not None and value != before:
             rises.append((at, value - before if value > before else value))
             del rises[:-50]
+
+    def _ask(self, at: float, action: int | None) -> None:
+        """Note what the driver asks for: that it asks for a reset no more is its word that there was one."""
+        if action in RESETTING:
+            self._asked = (self._asked[0] if self._asked else at, at)
+        elif action is not None:
+            if action == 0 and self._asked is not None and self._asked[0] < self._asked[1]:
+                self.reset_after = self._asked[1]
+            self._asked = None
 
     def now(self, name: str) -> Any:
         """The latest value of a metric; raises NotMeasured with the reason the agent gave."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpudiag.examine import default_rules, examine
+from gpudiag.changes import reconcile
+from gpudiag.examine import default_rules, examine, judge
 from gpudiag.explain import explain
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.faults.lines import asked, pasted
 from gpudiag.rules.situations import Situation
 from gpudiag.verdict import verdict_of_node
 from gpudiag.window import Window
@@ -123,6 +124,39 @@ def test_a_reboot_ends_the_faults_of_the_boot_before() -> None:
     window = s.passes(minutes=1).window
 
     assert "xid-hardware" not in found(window)
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "left"),
+    [(1, []), (4, []), (6, []), (0, ["ecc-uncorrectable-new"]), (2, ["ecc-uncorrectable-new"])],
+)
+def test_only_a_reset_that_the_driver_confirms_ends_a_fault(asked_for: int, left: list[str]) -> None:
+    """Counters at zero are no proof: root can clear them, and a node that is to be rebooted was not."""
+    s = Situation(gpus=2).passes(minutes=1)
+    s.gpu(0).shows(ecc_uncorrected_volatile=1)
+    s.logs("xid", line(95), number=95, bus_id="0000:19:00").passes(minutes=1)
+    opened = reconcile({}, judge(s.window), default_rules(), s.window).open
+    window = asked(s, asked_for).passes(minutes=10).window
+    after = reconcile(opened, judge(window), default_rules(), window)
+
+    assert left == sorted({rule for rule, _, _ in after.open} & {"ecc-uncorrectable-new"})
+
+
+def test_a_single_odd_reading_is_no_reset() -> None:
+    s = Situation(gpus=2).passes(minutes=1)
+    s.logs("xid", line(62), number=62, bus_id="0000:19:00").passes(minutes=1)
+    s.gpu(0).shows(recovery_action=1)
+    s.reports()
+    s.gpu(0).shows(recovery_action=0)
+
+    assert found(s.passes(minutes=1).window)["xid-hardware"] == "critical"
+
+
+def test_a_reset_of_one_gpu_ends_no_fault_of_another() -> None:
+    s = Situation(gpus=2).passes(minutes=1)
+    s.logs("xid", line(62), number=62, bus_id="0000:1a:00").passes(minutes=1)
+
+    assert found(asked(s).window)["xid-hardware"] == "critical"
 
 
 def test_a_lost_gpu_says_nothing_else() -> None:

@@ -1,4 +1,4 @@
-"""The kernel log of a node as episodes: one per GPU, complaint and cause, since the last boot.
+"""The kernel log of a node as episodes: one per GPU, complaint and cause, since the last boot or reset.
 
 Shared by the rules on faults. Lines that follow another fault within a minute are attached to it.
 """
@@ -11,6 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from gpudiag.model import Evidence, KernelEvent
+from gpudiag.resets import resets, settled
 from gpudiag.rule import inferred, measured
 from gpudiag.window import W24H, NotMeasured, Window, bus_key
 from gpudiag.xid import FOLLOWERS, FOLLOWS_WITHIN_SECONDS, ROOTS, description_of
@@ -99,19 +100,20 @@ class Episode:
         }
 
 
-_CACHE: WeakKeyDictionary[Window, tuple[tuple[int, int, float], list[Episode]]] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[Window, tuple[tuple[Any, ...], list[Episode]]] = WeakKeyDictionary()
 
 
 def episodes(node: Window) -> list[Episode]:
-    """What the log told since the last boot, oldest first."""
+    """What the log told since the last boot, or since the last reset of the card, oldest first."""
     if not node.events:
         return []
     booted = _booted_at(node)
-    state = (len(node.events), id(node.events[-1]), booted)
+    state = (len(node.events), id(node.events[-1]), booted, tuple(g.reset_after for g in node.gpus.values()))
     known = _CACHE.get(node)
     if known is None or known[0] != state:
-        since_boot = [event for event in node.events if (event.at or booted) >= booted]
-        known = _CACHE[node] = (state, _gathered(since_boot))
+        had = resets(node)
+        since = [e for e in node.events if (e.at or booted) >= booted and not settled(e, had)]
+        known = _CACHE[node] = (state, _gathered(since))
     return known[1]
 
 

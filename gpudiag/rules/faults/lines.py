@@ -1,10 +1,10 @@
-"""Nodes of which nothing but kernel lines is known, for the cases of this family."""
+"""What the cases of this family share: nodes of which only kernel lines are known, and a reset."""
 
 from __future__ import annotations
 
 from gpudiag.kernel_lines import events_of
 from gpudiag.model import PasteReading, Snapshot
-from gpudiag.rules.situations import START
+from gpudiag.rules.situations import START, Situation
 from gpudiag.window import Window
 
 
@@ -21,3 +21,11 @@ def pasted(*lines: str) -> Window:
         )
     )
     return window
+
+
+def asked(s: Situation, action: int = 1) -> Situation:
+    """The driver asks for something (a reset: 1) for a minute, and then for nothing."""
+    s.gpu(0).shows(recovery_action=action)
+    s.passes(minutes=1)
+    s.gpu(0).shows(recovery_action=0, ecc_uncorrected_volatile=0, ecc_corrected_volatile=0)
+    return s.passes(minutes=1)

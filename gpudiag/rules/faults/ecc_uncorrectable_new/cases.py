@@ -2,7 +2,7 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.clocks.sample import one_sample
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.faults.lines import asked, pasted
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -20,6 +20,14 @@ def _counter(before: int, after: int) -> Window:
     s.passes(minutes=3)
     s.gpu(0).shows(ecc_uncorrected_volatile=after)
     return s.passes(minutes=3).window
+
+
+def _logged(action: int) -> Window:
+    """An error in log and counter; the counter is 0 again after the driver asked for `action`."""
+    s = Situation().passes(minutes=1)
+    s.gpu(0).shows(ecc_uncorrected_volatile=1)
+    s.logs("xid", ALL, number=95, bus_id="0000:19:00")
+    return asked(s.passes(minutes=1), action).window
 
 
 def _without_ecc() -> Window:
@@ -62,6 +70,9 @@ CASES = [
     ),
     Case("only errors of the years before", lambda: one_sample(ecc_uncorrected_aggregate=3), "clear"),
     Case("the counter was reset with the driver", lambda: _counter(3, 0), "clear"),
+    Case("the counters were cleared by hand, which is no reset", lambda: _logged(0), "fires", gpu=0),
+    Case("a reboot was asked for, and there was none", lambda: _logged(2), "fires", gpu=0),
+    Case("the driver asked for a reset and asks no more: there was one", lambda: _logged(1), "clear"),
     Case("only a row was marked", lambda: pasted(ROW), "clear"),
     Case("no error", lambda: Situation().passes(minutes=3).window, "clear"),
     Case("neither log nor counter", _without_ecc, "unjudged"),

@@ -1,8 +1,9 @@
-"""The same serious Xid came back on the same card after the machine was rebooted."""
+"""The same serious Xid came back on the same card after a reboot or a reset."""
 
 from collections.abc import Iterator
 
 from gpudiag.model import KernelEvent
+from gpudiag.resets import resets, settled
 from gpudiag.rule import DEVICE, Fires, calculated, measured, rule
 from gpudiag.rules.faults.episodes import LOG, require_log
 from gpudiag.window import Window, bus_key
@@ -20,17 +21,18 @@ DAY = 86_400.0
     explains=("xid-hardware",),
 )
 def xid_repeat(node: Window, *, within_days: float = 3.0) -> Iterator[Fires]:
-    """A serious Xid was there before the last boot, and it is there again."""
+    """A serious Xid was there before the last boot or reset, and it is there again."""
     require_log(node)
     host = node.latest.host if node.latest else None
     if host is None or host.booted_at is None:
         return
     before: dict[tuple[int | None, str], KernelEvent] = {}
+    had = resets(node)
     for event in node.events:
         if event.kind != "xid" or event.number not in SERIOUS or not event.bus_id or event.at is None:
             continue
         key = (event.number, bus_key(event.bus_id))
-        if event.at < host.booted_at:
+        if event.at < host.booted_at or settled(event, had):
             before[key] = event
             continue
         earlier = before.pop(key, None)

@@ -1,7 +1,7 @@
 """Situations of xid-repeat and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.faults.lines import asked, pasted
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -15,6 +15,14 @@ def _twice(number: int = 119, bus: str = "19", hours: float = 20, reboot: bool =
     if reboot:
         s.machine(boot_id="boot-2", booted_at=s.now - 600)
     s.logs("xid", LINE.format(bus, number), number=number, bus_id=f"0000:{bus}:00")
+    return s.passes(minutes=1).window
+
+
+def _reset_once() -> Window:
+    s = Situation(gpus=2).passes(minutes=1)
+    s.logs("xid", LINE.format("19", 119), number=119, bus_id="0000:19:00").passes(minutes=1)
+    asked(s).is_silent(3600)
+    s.logs("xid", LINE.format("19", 119), number=119, bus_id="0000:19:00")
     return s.passes(minutes=1).window
 
 
@@ -32,6 +40,7 @@ CASES = [
         severity="critical",
         confidence="proven",
     ),
+    Case("it hung again after a reset", _reset_once, "fires", severity="critical"),
     Case("another card of the same node", lambda: _twice(bus="1a"), "clear"),
     Case("another Xid", lambda: _twice(number=79), "clear"),
     Case("without a repair in between it is one fault that goes on", lambda: _twice(reboot=False), "clear"),

@@ -17,7 +17,7 @@ def _fleet(*hours_ago: float, rule: str = "xid-hardware", severity: str = "criti
 CASES = [
     Case("three faults in five days", lambda: _fleet(120, 60, 2), "fires", gpu=None, severity="warning"),
     Case("three that opened together", lambda: _fleet(2.0, 1.9, 1.8), "clear"),
-    Case("two", lambda: _fleet(60, 2), "clear"),
+    Case("two faults only", lambda: _fleet(60, 2), "clear"),
     Case("three warnings", lambda: _fleet(120, 60, 2, severity="warning"), "clear"),
     Case("the agent was away", lambda: _fleet(120, 60, 2, rule="agent-stale"), "clear"),
     Case("a month ago", lambda: _fleet(900, 800, 700), "clear"),

@@ -30,7 +30,7 @@ CASES = [
     ),
     Case("hardly ever", lambda: _job(pod="train-0", cpu_quota_throttled_ratio=0.02), "clear"),
     Case("no container, no quota", lambda: _job(), "clear"),
-    Case("nobody asks", _nobody_asks, "clear"),
+    Case("no requests", _nobody_asks, "clear"),
     Case("a reserved pool", lambda: vllm_idle().window, "clear"),
     Case("its group cannot be read", lambda: _job(pod="train-0"), "unjudged"),
 ]

@@ -39,6 +39,6 @@ CASES = [
     Case("one works, one rests", lambda: _share(90.0, 1.0), "clear"),
     Case("two processes of one program", lambda: _share(50.0, 40.0, same=True), "clear"),
     Case("the desktop draws beside it", lambda: _share(60.0, 20.0, name="Xorg"), "clear"),
-    Case("one program", lambda: vllm_busy().window, "clear"),
+    Case("one program alone", lambda: vllm_busy().window, "clear"),
     Case("shares are not told", lambda: _share(None, None), "clear"),
 ]

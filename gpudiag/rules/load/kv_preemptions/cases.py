@@ -25,7 +25,7 @@ CASES = [
         gpu=None,
     ),
     Case("one burst four minutes ago", lambda: _preempts(0.2, minutes=0.5, quiet_minutes=4), "clear"),
-    Case("none", lambda: vllm_busy().window, "clear"),
-    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("no preemption", lambda: vllm_busy().window, "clear"),
+    Case("no requests", lambda: vllm_idle().window, "clear"),
     Case("metrics cannot be read", lambda: _preempts(0.1, metrics_ok=False), "unjudged"),
 ]

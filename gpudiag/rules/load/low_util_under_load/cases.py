@@ -49,7 +49,7 @@ CASES = [
     Case("requests wait and the GPU idles", lambda: starved_server().window, "fires", severity="warning"),
     Case("training that was busy before", lambda: starved_training().window, "fires", variant="training"),
     Case("somebody declared that it should be busy", _expected, "fires", variant="declared"),
-    Case("nobody asks: idle, not slow", lambda: vllm_idle().window, "clear"),
+    Case("no requests: idle, not slow", lambda: vllm_idle().window, "clear"),
     Case("busy", lambda: vllm_busy().window, "clear"),
     Case("another GPU of the engine does the work", _asymmetric, "clear", gpu=1),
     Case("the job saves a checkpoint", _checkpoint, "clear"),

@@ -18,7 +18,7 @@ CASES = [
     Case("decoding reads weights all the time", _decodes, "fires", severity="ok"),
     Case("long prompts keep the tensor cores busy", lambda: _decodes(tensor_active_ratio=0.6), "clear"),
     Case("memory has room", lambda: _decodes(dram_active_ratio=0.2), "clear"),
-    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("no requests", lambda: vllm_idle().window, "clear"),
     Case("the units cannot be looked at", lambda: vllm_busy().window, "clear"),
     Case("tensor activity is not read", lambda: _decodes(tensor_active_ratio=None), "unjudged"),
     Case("seen for a minute", lambda: _decodes(minutes=1), "unjudged"),

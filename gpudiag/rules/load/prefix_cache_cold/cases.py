@@ -24,6 +24,6 @@ CASES = [
     Case("half of it is reused", lambda: _cache(200.0, 100.0), "clear"),
     Case("hardly any traffic", lambda: _cache(1.0, 0.0), "clear"),
     Case("an engine without this counter", lambda: vllm_busy().window, "clear"),
-    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("no requests", lambda: vllm_idle().window, "clear"),
     Case("metrics cannot be read", lambda: _cache(200.0, 1.0, metrics_ok=False), "unjudged"),
 ]

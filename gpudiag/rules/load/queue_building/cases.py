@@ -34,7 +34,7 @@ CASES = [
     Case("nobody waits", lambda: vllm_busy().window, "clear"),
     Case("the GPU idles meanwhile", lambda: _queue(utilization=20.0), "clear"),
     Case("the pool is the limit", lambda: _queue(kv_used_ratio=0.97), "clear"),
-    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("no requests", lambda: vllm_idle().window, "clear"),
     Case("seen for a minute", lambda: _queue(minutes=1), "unjudged"),
     Case("metrics cannot be read", lambda: _queue(metrics_ok=False), "unjudged"),
     Case("it ran eight times as many an hour ago", _fewer_run_than_before, "clear"),

@@ -20,7 +20,7 @@ CASES = [
     Case("fewer run than may", lambda: _limited(requests_running=20.0), "clear"),
     Case("they wait for something else", lambda: _limited(waiting_reason="deferred"), "clear"),
     Case("nobody waits", lambda: vllm_busy().window, "clear"),
-    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("no requests", lambda: vllm_idle().window, "clear"),
     Case("seen for a minute", lambda: _limited(minutes=1), "unjudged"),
     Case("metrics cannot be read", lambda: _limited(metrics_ok=False), "unjudged"),
 ]

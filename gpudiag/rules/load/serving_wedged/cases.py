@@ -30,7 +30,7 @@ def _without_metrics() -> Window:
 CASES = [
     Case("one request runs, fourteen wait, nothing moves", _wedged, "fires", severity="critical", gpu=None),
     Case("its health still answers", lambda: _wedged(health_ok=True), "fires"),
-    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("no requests", lambda: vllm_idle().window, "clear"),
     Case("tokens come out", lambda: vllm_busy().window, "clear"),
     Case("a long prompt is read in chunks", lambda: _wedged(rates={"prompt_tokens_total": 900.0}), "clear"),
     Case("the GPU works at full power on a long prompt", lambda: _wedged(power=610.0), "clear"),

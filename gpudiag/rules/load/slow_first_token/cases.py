@@ -19,6 +19,6 @@ CASES = [
     Case("as usual", lambda: _first_token(2.5, 2.6), "clear"),
     Case("slower, but fast", lambda: _first_token(0.1, 0.3), "clear"),
     Case("hardly any requests", lambda: _first_token(0.8, 2.6, finished=0.05), "clear"),
-    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("no requests", lambda: vllm_idle().window, "clear"),
     Case("what is usual is not known yet", lambda: _first_token(0.8, 2.6, hours=1), "unjudged"),
 ]

@@ -42,6 +42,6 @@ CASES = [
     ),
     Case("few requests, but the units are full", lambda: _decoding(sm_active_ratio=0.8), "clear"),
     Case("many requests", lambda: vllm_busy().window, "clear"),
-    Case("nobody asks", lambda: vllm_idle().window, "clear"),
+    Case("no requests", lambda: vllm_idle().window, "clear"),
     Case("busy, and the units cannot be looked at", _decoding, "unjudged"),
 ]

@@ -37,7 +37,7 @@ CASES = [
     ),
     Case("it is stuck in the driver, not in a file", lambda: _in_nfs("uvm_spin_loop"), "clear"),
     Case("it writes a checkpoint", _checkpoint, "clear"),
-    Case("the disk is busy and nobody asks the GPU", _copying, "clear"),
+    Case("the disk is busy and the GPU has no work", _copying, "clear"),
     Case("the GPU is busy", lambda: vllm_busy().window, "clear"),
     Case(
         "nothing about disks is read",

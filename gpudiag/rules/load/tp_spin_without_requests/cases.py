@@ -15,7 +15,7 @@ def _spins(minutes: float = 6, power: float = 130.0, gpus: int = 2, **engine: An
 
 
 CASES = [
-    Case("two workers spin and nobody asks", _spins, "fires", severity="info", gpu=None),
+    Case("two workers spin without requests", _spins, "fires", severity="info", gpu=None),
     Case("requests are there", lambda: _spins(requests_running=2.0), "clear"),
     Case("they draw the power of work", lambda: _spins(power=520.0), "clear"),
     Case("a pool at rest", lambda: vllm_idle(gpus=2).window, "clear"),

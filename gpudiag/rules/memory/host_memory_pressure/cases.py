@@ -31,7 +31,7 @@ CASES = [
     Case("the host swaps", lambda: _host(swap_in_pages_per_second=900.0), "fires", variant="swapping"),
     Case("no pressure", lambda: _host(), "clear"),
     Case("nobody uses a GPU", lambda: _host(job=False, memory_pressure_full=18.0), "clear"),
-    Case("a blip", _blip, "clear"),
+    Case("pressure for a moment", _blip, "clear"),
     Case(
         "the kernel does not tell",
         lambda: _host(memory_pressure_full=None, swap_in_pages_per_second=None),

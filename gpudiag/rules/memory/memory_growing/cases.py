@@ -44,6 +44,6 @@ CASES = [
     Case("it swings up and down", _plateau, "clear"),
     Case("it has just started", lambda: _grows(0.3, age_hours=0.1), "clear"),
     Case("an engine's pool is fixed", lambda: vllm_idle(minutes=35).window, "clear"),
-    Case("steady", lambda: _grows(0.0), "clear"),
+    Case("it stays the same", lambda: _grows(0.0), "clear"),
     Case("seen for fifteen minutes", lambda: _grows(1.0, minutes=15), "unjudged"),
 ]

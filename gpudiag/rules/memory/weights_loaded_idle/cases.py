@@ -56,7 +56,7 @@ CASES = [
     Case("a llama.cpp server waits", lambda: _llama().passes(minutes=6).window, "fires", severity="ok"),
     Case("Ollama will unload by itself", _ollama, "fires", variant="unloads"),
     Case("its metrics cannot be read", _unread, "fires", severity="info", variant="looks-like"),
-    Case("somebody asks", _busy, "clear"),
+    Case("requests come in", _busy, "clear"),
     Case("a reserved pool is another thing", lambda: vllm_idle().window, "clear"),
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("the size of the memory is not known", _no_total, "unjudged"),

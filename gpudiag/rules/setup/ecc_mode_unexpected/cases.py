@@ -24,7 +24,7 @@ CASES = [
     ),
     Case("a change waits", lambda: _ecc(True, False), "fires", variant="pending"),
     Case("in one pasted sample", lambda: one_sample(ecc_mode_pending=False), "fires", variant="pending"),
-    Case("on", lambda: _ecc(True, True), "clear"),
+    Case("ECC is on", lambda: _ecc(True, True), "clear"),
     Case("off on the only card: somebody chose so", lambda: _ecc(False, False, gpus=1), "clear"),
     Case("a card without ECC", lambda: _ecc(None, None, gap="not_supported"), "clear"),
     Case("the mode cannot be read", lambda: _ecc(None, None, gap="no_permission"), "unjudged"),

@@ -16,11 +16,12 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection
 
+from api.earlier import recall_xids
 from api.signs import CALM_SECONDS, signs_of
 from api.store import Store
 from api.store.decisions import Maintenance, Mute
 from api.store.snapshots import StoredNode, StoredSnapshot
-from api.together import FLEET, FLEET_ID, Together
+from api.together import FLEET, FLEET_ID, TOGETHER, Together
 from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
 from gpudiag.explain import explain, verdict_of
@@ -258,6 +259,7 @@ class Judge:
                     log.warning(
                         "the packed window of %s cannot be read; its older past starts anew", state.name
                     )
+            recall_xids(self.store, state.id, state.window)
             self._examine(state, self.clock(), keep=self.store.embedded)
         state.loaded = True
 
@@ -424,17 +426,22 @@ class Judge:
         ended = (*changes.resolved, *changes.gone)
         for what in ("opened", "changed", "resolved", "gone"):
             for finding in getattr(changes, what):
-                host = self.together.host_of(finding)
-                state = self.nodes.get(host) if host is not None else None
-                node_id, name = (state.id, state.name) if state else (FLEET_ID, FLEET)
-                quiet = self.quiet(state, finding.rule, now) if state else None
-                self.pending.feed.append(self._entry(node_id, name, finding, what, now, quiet, source))
+                self.tell_of_fleet(finding, what, now, source)
         for known in changes.open.values():
             if known.finding in changes.opened or known.finding in changes.changed:
                 self.pending.episodes[str(known.finding.id)] = (FLEET_ID, known, None)
         for finding in ended:
             episode = OpenFinding(finding=finding, opened_at=finding.since or now, last_seen_at=now)
             self.pending.episodes[str(finding.id)] = (FLEET_ID, episode, now)
+
+    def tell_of_fleet(self, finding: Finding, what: str, now: float, source: str) -> None:
+        """Put a change of what is open about several nodes, or about one among them, into the feed."""
+        host = self.together.host_of(finding)
+        state = self.nodes.get(host) if host is not None else None
+        node_id, name = (state.id, state.name) if state else (FLEET_ID, FLEET)
+        quiet = self.quiet(state, finding.rule, now) if state else None
+        with self._writing:
+            self.pending.feed.append(self._entry(node_id, name, finding, what, now, quiet, source))
 
     def _remember(self, state: NodeState, changes: Changes, now: float) -> None:
         ended = {"resolved": changes.resolved, "gone": changes.gone}
@@ -454,6 +461,8 @@ class Judge:
         latest = state.window.latest
         source = latest.source if latest else "agent"
         quiet = self.quiet(state, finding.rule, now)
+        if finding.rule == STALE and self.together.covers_silence(state.name, what, now):
+            quiet = quiet or TOGETHER
         with self._writing:
             self.pending.feed.append(self._entry(state.id, state.name, finding, what, now, quiet, source))
         if what != "changed":
@@ -556,6 +565,17 @@ class Judge:
             if state is not None and state.loaded:
                 with state.lock:
                     self._examine(state, self._now_of(state, now), keep=True)
+        for name in self.together.silent_alone(now):
+            state = self.nodes.get(name)
+            if state is not None:
+                self._tell_silence(state, now)
+
+    def _tell_silence(self, state: NodeState, now: float) -> None:
+        """Say now what was kept back while many were silent."""
+        with state.lock:
+            for known in state.open.values():
+                if known.finding.rule == STALE:
+                    self.tell(state, known.finding, "changed", now)
 
     def _now_of(self, state: NodeState, now: float) -> float:
         """The moment to judge a node at: of one that still sends its past, the moment it has come to."""

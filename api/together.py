@@ -6,10 +6,11 @@ A finding that blames one node is shown with that node; one about many stands un
 from __future__ import annotations
 
 import logging
+import threading
 from typing import TYPE_CHECKING
 
 from gpudiag.changes import Key, OpenFinding, reconcile
-from gpudiag.examine import finding_of
+from gpudiag.examine import STALE, finding_of
 from gpudiag.fleet import Fleet
 from gpudiag.model import Checkup, Finding, Observed, Snapshot, Unjudged
 from gpudiag.window import W7D, NotMeasured
@@ -21,7 +22,11 @@ log = logging.getLogger("gpudiag.judge")
 
 FLEET = "fleet"
 FLEET_ID = 0
+TOGETHER = "together"  # why one node's silence is told to nobody: that of many is
+GAP = "server-ingest-gap"
 EVERY_SECONDS = 30.0
+AGAIN_SECONDS = 5.0  # a node that falls silent has the others looked at, but no more often
+GRACE_SECONDS = 60.0  # agents come back so long after a server was started or reached again
 MOST_CHANGES = 20_000
 
 
@@ -32,8 +37,12 @@ class Together:
         self._judge = judge
         self.open: dict[Key, OpenFinding] = judge.store.episodes.open_of(FLEET_ID)
         self.judged_at = 0.0
+        self._forgiven_until = judge.clock() + GRACE_SECONDS
+        self._left: set[str] = set()  # nodes that were blamed when nobody asked which
+        self._turn = threading.RLock()
         entries = judge.store.episodes.feed(0, MOST_CHANGES, since=judge.clock() - W7D)
         self.changes = [(e.at, e.node, e.finding, e.what) for e in entries if e.what != "changed"]
+        self._covered = {e.node for e in entries if e.finding.rule == STALE and e.quiet == TOGETHER}
 
     @property
     def findings(self) -> list[Finding]:
@@ -49,6 +58,37 @@ class Together:
         """Those that blame `node`."""
         return [known.finding for known in self.open.values() if self.host_of(known.finding) == node]
 
+    def known(self, finding_id: str) -> OpenFinding | None:
+        """What is open under an id."""
+        return next((known for known in self.open.values() if known.finding.id == finding_id), None)
+
+    # ---- silence of one and of many
+
+    def covers_silence(self, node: str, what: str, now: float) -> bool:
+        """Whether a node's silence is a part of what is told of many, or may be the server's own doing."""
+        if what == "opened":
+            if not self._gap and now - self.judged_at >= AGAIN_SECONDS:
+                self._left |= self.judge(now)
+            if self._gap or now < self._forgiven_until:
+                self._covered.add(node)
+        covered = node in self._covered
+        if what in ("resolved", "gone"):
+            self._covered.discard(node)
+        return covered
+
+    def silent_alone(self, now: float) -> set[str]:
+        """Nodes that are silent still, after the others came back: from now on it is told of them."""
+        if self._gap or now < self._forgiven_until:
+            return set()
+        alone, self._covered = self._covered, set()
+        return alone
+
+    @property
+    def _gap(self) -> bool:
+        return any(known.finding.rule == GAP for known in self.open.values())
+
+    # ---- judging
+
     def note(self, at: float, node: str, finding: Finding, what: str) -> None:
         """Remember a change of a node's findings."""
         self.changes.append((at, node, finding, what))
@@ -57,6 +97,11 @@ class Together:
 
     def judge(self, now: float) -> set[str]:
         """Ask every rule about the fleet; returns the nodes about which something opened or ended."""
+        with self._turn:
+            left, self._left = self._left, set()
+            return left | self._ask(now)
+
+    def _ask(self, now: float) -> set[str]:
         self.judged_at = now
         rules = self._judge.rules
         states = [s for s in list(self._judge.nodes.values()) if s.window.latest is not None]
@@ -83,8 +128,18 @@ class Together:
             except Exception:
                 log.exception("the rule %s cannot judge the fleet", rule.id)
                 checkup.unjudged.append(Unjudged(rule=rule.id, missing=[], reason="unknown_error"))
+        if not self._judge.store.embedded:
+            self._see_acknowledged()
         changes = reconcile(self.open, checkup, rules)
         self.open = changes.open
+        if self._gap:
+            self._forgiven_until = now + GRACE_SECONDS
         self._judge.remember_fleet(changes, now, checkup.snapshot.source)
         moved = (*changes.opened, *changes.changed, *changes.resolved, *changes.gone)
         return {host for finding in moved if (host := self.host_of(finding)) is not None}
+
+    def _see_acknowledged(self) -> None:
+        """Take over what was acknowledged in another process."""
+        for key, stored in self._judge.store.episodes.open_of(FLEET_ID).items():
+            if key in self.open:
+                self.open[key].finding.state = stored.finding.state

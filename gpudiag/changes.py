@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from gpudiag.examine import STALE, Ruleset
+from gpudiag.examine import STALE, Ruleset, gpus_of
 from gpudiag.model import Checkup, Finding, FindingState, Struct
 from gpudiag.resets import resets
 from gpudiag.window import Window
@@ -173,6 +173,5 @@ def still_open(changes_open: dict[Key, OpenFinding], checkup: Checkup) -> list[F
         known.finding
         for key, known in changes_open.items()
         if key not in seen
-        and (known.finding.gpu, known.finding.rule) not in explained
-        and (None, known.finding.rule) not in explained
+        and not any((gpu, known.finding.rule) in explained for gpu in (None, *gpus_of(known.finding)))
     ]

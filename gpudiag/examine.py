@@ -241,12 +241,12 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
         for finding in findings
         if (
             finding.rule not in everywhere
-            and not any(finding.rule in explained.get(gpu, ()) for gpu in _gpus_of(finding))
+            and not any(finding.rule in explained.get(gpu, ()) for gpu in gpus_of(finding))
         )
         or not _accounted_for(finding, findings, rules)
     ]
     for finding in findings:
-        for gpu in _gpus_of(finding):
+        for gpu in gpus_of(finding):
             if gpu in seen:
                 seen[gpu].add(finding.rule)
     whole = set().union(*seen.values()) if None in seen else set()
@@ -260,7 +260,7 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
     return sorted(kept, key=lambda finding: precedence(finding, rules))
 
 
-def _gpus_of(finding: Finding) -> Collection[int | None]:
+def gpus_of(finding: Finding) -> Collection[int | None]:
     """The GPU that a finding is about, or those that one about the node names."""
     named = finding.words.get("gpus") if finding.gpu is None else None
     return named if isinstance(named, (list, tuple)) else (finding.gpu,)
@@ -270,7 +270,7 @@ def _accounted_for(finding: Finding, findings: list[Finding], rules: Ruleset) ->
     """Whether another finding explains this one; of two that explain each other the first in order stays."""
     for other in findings:
         if finding.rule not in other.explains or (
-            other.gpu is not None and other.gpu not in _gpus_of(finding)
+            other.gpu is not None and other.gpu not in gpus_of(finding)
         ):
             continue
         mutual = finding.rule != other.rule and other.rule in finding.explains

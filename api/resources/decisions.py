@@ -13,6 +13,8 @@ from api.parts import Parts, parts
 from api.problems import NoSuch, Unprocessable
 from api.resources.asked import body_object, json_answer, language, text_of
 from api.store.tokens import EVERY_NODE, is_pattern
+from api.together import FLEET_ID
+from gpudiag.changes import OpenFinding
 from gpudiag.settings import seconds
 from gpudiag.words.foreign import plain
 
@@ -65,6 +67,10 @@ def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
             f"finding {finding_id} has ended at {iso(episode.ended_at)}; there is nothing to acknowledge"
         )
     now = here.answers.now()
+    about_many = here.judge.together.known(finding_id)
+    if about_many is not None:
+        _acknowledge_of_fleet(here, about_many, now, who, why)
+        return
     state = here.answers.node(episode.node)
     with state.lock:
         known = next((k for k in state.open.values() if k.finding.id == finding_id), None)
@@ -79,6 +85,21 @@ def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
             state.version += 1
             here.store.decisions.record(connection, now, who, "ack", finding_id, why)
         here.judge.tell(state, known.finding, "acknowledged", now)
+
+
+def _acknowledge_of_fleet(here: Parts, known: OpenFinding, now: float, who: str, why: str) -> None:
+    """The same for what is about several nodes, or blames one among them."""
+    finding = known.finding
+    finding.state = "acknowledged"
+    with here.store.writing() as connection:
+        here.store.episodes.save(connection, FLEET_ID, known, None)
+        here.store.decisions.record(connection, now, who, "ack", str(finding.id), why)
+    told = here.store.episodes.feed(0, 1, finding_id=finding.id)
+    here.judge.tell_of_fleet(finding, "acknowledged", now, told[0].source if told else "agent")
+    state = here.judge.nodes.get(here.judge.together.host_of(finding) or "")
+    if state is not None:
+        with state.lock:
+            state.said.clear()
 
 
 @decisions.get("/v1/mutes")

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from gpudiag.client import Refused
+from gpudiag.rules.situations import Situation
 from tests.api.conftest import Api, ReportingNode
 
 
@@ -62,35 +68,174 @@ def judge_together(api: Api) -> None:
     api.parts.writer.do(lambda: api.parts.judge.judge_together(api.clock.now))
 
 
-def test_nodes_that_fall_silent_together_point_at_what_they_share(api: Api) -> None:
-    nodes = [ReportingNode(f"node-{i}", api) for i in range(4)]
-    for _ in range(6):
-        for node in nodes:
-            node.now = api.clock.now - 10
+def report_side_by_side(api: Api, *nodes: ReportingNode, seconds: float) -> None:
+    """Every ten seconds a report of each; the server's clock goes on, and works as it does by itself."""
+    for _ in range(round(seconds / 10)):
         moment = api.clock.now
         for node in nodes:
             node.now = moment
             node.reports()
+        works_by_the_clock(api)
 
-    api.time_passes(120)
-    judge_together(api)
-    api.parts.writer.do(lambda: None)
+
+def works_by_the_clock(api: Api, seconds: float = 0.0) -> None:
+    """What the server does by itself every second, and every half a minute; nobody reports meanwhile."""
+    for _ in range(round(seconds) or 1):
+        api.time_passes(1.0 if seconds else 0.0)
+        if api.clock.now - api.parts.judge.together.judged_at >= 30.0:
+            judge_together(api)
+
+
+def silences(api: Api) -> list[tuple[str, str, str | None]]:
+    """(node, what, quiet) of what the feed says of silence."""
+    items = api.client.findings(limit=1_000)["items"]
+    told = ("agent-stale", "server-ingest-gap")
+    return [(item["node"], item["what"], item["quiet"]) for item in items if item["finding"]["rule"] in told]
+
+
+def loud(api: Api) -> list[tuple[str, str]]:
+    """Those of which people are told."""
+    return [(node, what) for node, what, quiet in silences(api) if quiet is None]
+
+
+@pytest.fixture
+def four(api: Api) -> list[ReportingNode]:
+    nodes = [ReportingNode(f"node-{i}", api) for i in range(4)]
+    report_side_by_side(api, *nodes, seconds=120)
+    return nodes
+
+
+def test_nodes_that_fall_silent_together_are_one_alarm(api: Api, four: list[ReportingNode]) -> None:
+    works_by_the_clock(api, seconds=120)
 
     assert [f["rule"] for f in api.client.nodes()["findings"]] == ["server-ingest-gap"]
-    assert opened(api, "server-ingest-gap") == ["fleet"]
+    assert loud(api) == [("fleet", "opened")]
+    assert {node for node, _, quiet in silences(api) if quiet == "together"} == {n.name for n in four}
+    assert "agent-stale" in api.open_findings("node-0")
     api.restart()
     assert [f["rule"] for f in api.client.nodes()["findings"]] == ["server-ingest-gap"]
 
 
-def test_a_finding_of_the_fleet_about_one_node_stands_with_it(api: Api, node: ReportingNode) -> None:
+def test_one_that_falls_silent_alone_is_told_at_once(api: Api, four: list[ReportingNode]) -> None:
+    report_side_by_side(api, *four[1:], seconds=60)
+
+    assert loud(api) == [("node-0", "opened")]
+
+
+def test_one_that_stays_silent_when_the_others_are_back_is_told(api: Api, four: list[ReportingNode]) -> None:
+    works_by_the_clock(api, seconds=120)
+    report_side_by_side(api, *four[1:], seconds=180)
+
+    assert loud(api) == [("fleet", "opened"), ("fleet", "resolved"), ("node-0", "changed")]
+
+
+def test_agents_that_come_back_to_a_server_started_again_are_no_alarm(
+    api: Api, four: list[ReportingNode]
+) -> None:
+    api.stop()
+    api.clock.now += 600
+    api.start()
+    api.client.nodes()
+    for node in four:
+        api.client.diagnosis(node.name)
+    works_by_the_clock(api, seconds=5)
+    report_side_by_side(api, *four, seconds=120)
+
+    assert [entry for entry in loud(api) if entry[0] != "fleet"] == []
+
+
+def test_what_is_about_many_nodes_is_acknowledged_as_well(api: Api, four: list[ReportingNode]) -> None:
+    works_by_the_clock(api, seconds=120)
+    [gap] = api.client.nodes()["findings"]
+
+    said = api.client.ack(gap["id"], by="kim", why="the switch is being replaced")
+
+    assert said["state"] == "acknowledged"
+    assert [(d["who"], d["what"]) for d in said["decisions"]] == [("kim", "ack")]
+    works_by_the_clock(api, seconds=60)
+    assert [f["state"] for f in api.client.nodes()["findings"]] == ["acknowledged"]
+    api.restart()
+    assert [f["state"] for f in api.client.nodes()["findings"]] == ["acknowledged"]
+    assert ("fleet", "acknowledged") in loud(api)
+
+
+def test_what_is_about_many_nodes_and_over_is_not_acknowledged(api: Api, four: list[ReportingNode]) -> None:
+    works_by_the_clock(api, seconds=120)
+    [gap] = api.client.nodes()["findings"]
+    report_side_by_side(api, *four, seconds=60)
+
+    with pytest.raises(Refused, match="has ended at"):
+        api.client.ack(gap["id"], by="kim")
+
+
+def offends_again_and_again(api: Api, node: ReportingNode) -> dict[str, Any]:
     node.passes(minutes=1)
     for _ in range(4):
-        node.gpu(0).shows(persistence_mode=True, error="gpu_is_lost")
+        node.gpu(0).shows(error="gpu_is_lost")
         node.reports()
         node.gpu(0).shows(error=None)
         node.machine(boot_id=f"boot-{node.now}")
         node.passes(minutes=70)
-
     judge_together(api)
+    [found] = [f for f in api.client.diagnosis(node.name)["findings"] if f["rule"] == "repeat-offender-host"]
+    return found
+
+
+def test_a_finding_of_the_fleet_about_one_node_stands_with_it(api: Api, node: ReportingNode) -> None:
+    offends_again_and_again(api, node)
 
     assert "repeat-offender-host" in api.open_findings("node-3")
+
+
+def test_what_several_nodes_show_of_one_is_acknowledged_with_it(api: Api, node: ReportingNode) -> None:
+    found = offends_again_and_again(api, node)
+
+    api.client.ack(found["id"], by="kim")
+
+    states = {f["rule"]: f["state"] for f in api.client.diagnosis("node-3")["findings"]}
+    assert states["repeat-offender-host"] == "acknowledged"
+
+
+def hangs(node: Situation) -> None:
+    """The firmware of GPU 0 does not answer."""
+    node.logs("xid", "NVRM: Xid (PCI:0000:19:00): 119, Timeout waiting for RPC from GSP!", number=119,
+              bus_id="0000:19:00.0")  # fmt: skip
+
+
+def test_a_fault_that_came_back_is_known_by_a_server_started_again(api: Api, node: ReportingNode) -> None:
+    node.passes(minutes=1)
+    hangs(node)
+    node.passes(minutes=1).is_silent(8 * 3600)
+    node.machine(boot_id="boot-2", booted_at=node.now - 60)
+    node.passes(minutes=90)
+    api.restart()
+    hangs(node)
+    node.passes(minutes=1)
+
+    assert "xid-repeat" in api.open_findings("node-3")
+
+
+def test_a_fault_of_this_boot_is_no_repetition_after_a_restart(api: Api, node: ReportingNode) -> None:
+    node.passes(minutes=1)
+    hangs(node)
+    node.passes(minutes=90)
+    api.restart()
+    hangs(node)
+    node.passes(minutes=1)
+
+    assert {"gsp-timeout"} == {"gsp-timeout", "xid-repeat"} & set(api.open_findings("node-3"))
+
+
+def test_a_fault_that_a_reset_ended_does_not_come_back_with_a_restart(api: Api, node: ReportingNode) -> None:
+    node.passes(minutes=1)
+    hangs(node)
+    node.gpu(0).shows(recovery_action=1)
+    node.passes(minutes=1)
+    assert "gsp-timeout" in api.open_findings("node-3")
+    node.gpu(0).shows(recovery_action=0)
+    node.passes(minutes=90)
+    assert "gsp-timeout" not in api.open_findings("node-3")
+
+    api.restart()
+
+    assert "gsp-timeout" not in api.open_findings("node-3")

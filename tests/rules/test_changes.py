@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudiag.changes import OpenFinding, key_of, reconcile, still_open
 from gpudiag.examine import default_rules, judge
 from gpudiag.model import Finding
-from gpudiag.rules.situations import vllm_idle
+from gpudiag.rules.situations import GIB, Situation, vllm_idle
 
 
 def test_an_open_finding_is_not_named_beside_the_one_that_accounts_for_it() -> None:
@@ -21,6 +21,26 @@ def test_an_open_finding_is_not_named_beside_the_one_that_accounts_for_it() -> N
     changes = reconcile(open_findings, checkup, rules, window)
 
     assert "memory-held-idle" not in [finding.rule for finding in still_open(changes.open, checkup)]
+
+
+def test_metrics_that_were_missed_first_are_not_named_beside_the_orphans_that_explain_it() -> None:
+    """The server was on two GPUs, so its metrics are the node's finding; its orphans are a GPU's each."""
+    rules, s = default_rules(), Situation(gpus=2)
+    for gpu in (0, 1):
+        s.runs({gpu: 70 * GIB}, pid=4121 + gpu, name="VLLM::Worker", parent_pid=4100, parent_name="vllm")
+    server = s.serves("vllm", pid=4100, worker_pids=[4121, 4122], health_ok=False, metrics_ok=False,
+                      port_open=True)  # fmt: skip
+    silent = judge(s.passes(minutes=20).window, rules)
+    opened = reconcile({}, silent, rules, s.window).open
+    server.port_open = server.parent_alive = False
+    for pid in (4121, 4122):
+        s.runs(pid=pid, parent_pid=1, parent_name="systemd")
+    orphaned = judge(s.passes(minutes=2).window, rules)
+    changes = reconcile(opened, orphaned, rules, s.window)
+
+    assert "engine-metrics-unreachable" in {finding.rule for finding in silent.findings}
+    named = {finding.rule for finding in still_open(changes.open, orphaned)}
+    assert {"orphaned-engine"} == {"orphaned-engine", "engine-metrics-unreachable"} & named
 
 
 def test_an_open_finding_stays_named_until_it_has_been_clear_for_long_enough() -> None:

@@ -11,10 +11,13 @@ def server_ingest_gap(
     *,
     min_nodes: int = 3,
     min_share: float = 0.50,
-    max_intervals: float = 3.0,
-    min_age_seconds: float = 45.0,
+    max_intervals: float = 2.5,
+    min_age_seconds: float = 30.0,
 ) -> Fires | None:
-    """Most nodes went silent at once."""
+    """Most nodes went silent at once.
+
+    It waits less than agent-stale does: it is to be known before the first of them is stale.
+    """
     now = fleet.now if fleet.judged_at is None else fleet.judged_at
     reporting = [window for window in fleet.windows.values() if window.latest and not window.pasted]
     silent = [w for w in reporting if w.age(now) > max(max_intervals * w.interval, min_age_seconds)]

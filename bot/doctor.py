@@ -17,7 +17,7 @@ from bot.delivery import Delivery, SlackAway, SlackRefused
 from bot.examples import messages
 from bot.questions import Questions
 from bot.settings import Settings
-from bot.state import State
+from bot.state import State, StateUnusable
 from bot.words import say
 
 NEEDED = ("commands", "chat:write", "app_mentions:read")
@@ -46,7 +46,7 @@ def examine(
     finally:
         if own_api:
             own_api.close()
-    checks += [*check_links(settings, lang), *check_secrets(settings, lang)]
+    checks += [*check_file(settings, lang), *check_links(settings, lang), *check_secrets(settings, lang)]
     if settings.bot_token:
         checks += check_slack(delivery or Delivery(settings), lang)
     if settings.app_token:
@@ -66,6 +66,14 @@ def check_secrets(settings: Settings, lang: str) -> list[Check]:
     if not named:
         return [*token, Check(say(lang, "d.way.no"), False, say(lang, "d.way.cure"))]
     return [*token, Check(say(lang, "d.way", ways=named), True)]
+
+
+def check_file(settings: Settings, lang: str) -> list[Check]:
+    try:
+        State(settings.state_path).close()
+    except StateUnusable as error:
+        return [Check(say(lang, "d.file.no", path=f"`{settings.state_path}`"), False, str(error))]
+    return []
 
 
 def check_links(settings: Settings, lang: str) -> list[Check]:

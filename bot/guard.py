@@ -7,6 +7,7 @@ Bolt that this guard has not passed.
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import time
 from collections.abc import Callable
@@ -17,10 +18,17 @@ from slack_sdk.signature import SignatureVerifier
 
 from bot.state import State
 
+log = logging.getLogger("gpudiag.bot.slack")
+
 LARGEST_BYTES = 512 * 1024
 TIMESTAMP = re.compile(r"[0-9]{1,12}\Z", re.ASCII)
 SIGNATURE = re.compile(r"v0=[0-9a-f]{64}\Z", re.ASCII)
 FRESH_SECONDS = 300
+QUIET_SECONDS = 60.0  # so often one reason is logged
+HINTS = {
+    "too old": "is the clock of this machine right?",
+    "wrongly signed": "is SLACK_SIGNING_SECRET the one of this app?",
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,17 @@ class Guard:
         self.verifier = SignatureVerifier(signing_secret)
         self.state = state
         self.clock = clock
+        self.logged: dict[str, float] = {}
+
+    def log(self, refused: Refused) -> None:
+        """Say why in the log, where a wrong secret or clock is looked for; nothing of the request itself."""
+        now = self.clock()
+        if now - self.logged.get(refused.reason, -QUIET_SECONDS) < QUIET_SECONDS:
+            return
+        self.logged[refused.reason] = now
+        log.warning(
+            "slack: refused a request: %s; %s", refused.reason, HINTS.get(refused.reason, "not Slack's?")
+        )
 
     def refuses_headers(self, timestamp: str, signature: str, length: int | None) -> Refused | None:
         """What can be said before a byte of the body is read."""

@@ -23,6 +23,7 @@ def blueprint(handle: Callable[[Request], Response], guard: Guard) -> Blueprint:
         if refused is None:
             refused = guard.refuses_body(timestamp, signature, request.get_data(cache=True))
         if refused is not None:
+            guard.log(refused)
             answer = Response(refused.reason, status=refused.status, mimetype="text/plain")
             answer.headers["X-Slack-No-Retry"] = "1"
             answer.headers["Connection"] = "close"

@@ -6,6 +6,7 @@ import logging
 import multiprocessing.util
 import signal
 import threading
+import uuid
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,7 +19,7 @@ from bot.doctor import examine
 from bot.guard import Guard
 from bot.http import PATH, application, blueprint
 from bot.settings import Settings
-from bot.slack import SlackBot, SocketMode, worker_name
+from bot.slack import SlackBot, SocketMode
 from bot.state import State
 from bot.watchman import Watchman
 
@@ -70,7 +71,7 @@ def build(settings: Settings) -> Program:
     desk = Desk(settings, api, state)
     delivery = Delivery(settings)
     slack = SlackBot(desk, delivery)
-    watchman = Watchman(settings, api, state, Delivery(settings, patient=False), worker_name())
+    watchman = Watchman(settings, api, state, Delivery(settings, patient=False), name=uuid.uuid4().hex)
     slack.told = watchman.wake
     desk.doctor = lambda lang: examine(settings, lang, api, delivery, state)
     web = (
@@ -90,6 +91,7 @@ def mount(web: Flask, settings: Settings) -> Program:
 
 def serve(settings: Settings) -> int:
     """Run until interrupted: Socket Mode in this process, HTTP in granian's worker."""
+    State(settings.state_path).close()  # a file that cannot be opened is said here, not in a worker's log
     if settings.signing_secret:
         listen(settings)
         return 0

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -44,6 +42,8 @@ BUTTON = re.compile(r"(ask|tell|share|link|chart|change)\.\w+")
 EVENT_MEMORY = 3600.0
 PRESS_MEMORY = 60.0
 TRIGGER_MEMORY = 600.0
+MOST_JOBS = 256
+RECONNECT_SECONDS = 3.0  # so often it is looked whether the connection still stands
 
 
 class SlackBot:
@@ -54,6 +54,8 @@ class SlackBot:
         self.delivery = delivery
         self.settings = desk.settings
         self.state = desk.state
+        self.jobs: dict[str, Future[Answer]] = {}  # by trigger id
+        self.lock = threading.Lock()
         self.identity: Json = json.loads(self.state.note("identity") or "{}")
         self.app = self.bolt()
         self.flask = SlackRequestHandler(self.app)
@@ -136,20 +138,21 @@ class SlackBot:
 
     def on_command(self, ack: Ack, body: Json) -> None:
         place = Place(body.get("team_id", ""), body["channel_id"], body["user_id"])
-        if not self.first(f"trigger:{body.get('trigger_id')}", TRIGGER_MEMORY):
+        trigger = str(body.get("trigger_id"))
+        if not self.first(f"trigger:{trigger}", TRIGGER_MEMORY) and trigger not in self.jobs:
             ack()
             return
         request = read(body.get("text") or "")
         if request.verb == "explain" and not request.words:
             ack()
             metadata = json.dumps({"response_url": body.get("response_url", ""), "channel": place.channel})
-            self.desk.later(lambda: self.open_modal(body["trigger_id"], metadata, place))
+            self.desk.later(lambda: self.open_modal(trigger, metadata, place))
             return
         if request.verb == "chart" and not request.problem:
             ack()
             self.desk.later(lambda: self.draw(request, place, body.get("response_url", "")))
             return
-        job = self.desk.start(request, place)
+        job = self.job(trigger, request, place)
         try:
             answer = job.result(timeout=self.settings.answer_seconds)
         except TimeoutError:
@@ -159,6 +162,15 @@ class SlackBot:
         public = request.here or answer.public
         ack(response_type="in_channel" if public else "ephemeral", **message(answer))
         self.after(answer)
+
+    def job(self, trigger: str, request: Request, place: Place) -> Future[Answer]:
+        """The answer under way. Socket Mode delivers a command again whose acknowledgement was cut off."""
+        with self.lock:
+            if trigger not in self.jobs:
+                self.jobs[trigger] = self.desk.start(request, place)
+                while len(self.jobs) > MOST_JOBS:
+                    self.jobs.pop(next(iter(self.jobs)))
+            return self.jobs[trigger]
 
     def finish(self, job: Future[Answer], request: Request, place: Place, response_url: str) -> None:
         """The answer that came after its acknowledgement; it takes the place of "Asking…"."""
@@ -367,8 +379,9 @@ class SocketMode:
         self.bot = bot
         self.stopped = threading.Event()
         self.handler = SocketModeHandler(
-            bot.app, bot.settings.app_token, proxy=bot.settings.proxy, concurrency=32
-        )
+            bot.app, bot.settings.app_token, proxy=bot.settings.proxy, concurrency=32,
+            ping_interval=RECONNECT_SECONDS,
+        )  # fmt: skip
         self.thread = threading.Thread(target=self.keep_connected, name="socket-mode", daemon=True)
 
     def start(self) -> None:
@@ -390,7 +403,3 @@ class SocketMode:
         self.stopped.set()
         self.handler.close()
         self.thread.join(timeout=5)
-
-
-def worker_name() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"

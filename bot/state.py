@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpudiag.errors import GpudiagError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,6 +30,10 @@ create table if not exists note (key text primary key, value text not null);
 create table if not exists episode (team text, channel text, key text, data text not null,
     primary key (team, channel, key));
 """
+
+
+class StateUnusable(GpudiagError):
+    """The bot's own file cannot be opened or written, or is something else."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +51,22 @@ class State:
 
     def __init__(self, path: str | Path):
         self.path = str(path)
-        if self.path != ":memory:":
-            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
         self.lock = threading.RLock()
-        self.connection = sqlite3.connect(self.path, check_same_thread=False, timeout=5, isolation_level=None)
-        self.connection.execute("pragma journal_mode=wal")
-        self.connection.execute("pragma synchronous=normal")
-        self.connection.executescript(TABLES)
+        try:
+            if self.path != ":memory:":
+                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            self.connection = sqlite3.connect(
+                self.path, check_same_thread=False, timeout=5, isolation_level=None
+            )
+            self.connection.execute("pragma journal_mode=wal")
+            self.connection.execute("pragma synchronous=normal")
+            self.connection.executescript(TABLES)
+        except (OSError, sqlite3.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise StateUnusable(
+                f"bot: its own file {self.path} cannot be used ({reason});"
+                " set GPUDIAG_BOT_STATE to a file in a folder that it may write"
+            ) from None
 
     def close(self) -> None:
         with self.lock:
@@ -136,6 +151,13 @@ class State:
             value = json.dumps([holder, now + seconds])
             db.execute("insert or replace into note values (?, ?)", (f"lease:{name}", value))
             return True
+
+    def release(self, name: str, holder: str) -> None:
+        """Give the lease back, so that another worker need not wait for its end."""
+        with self.transaction() as db:
+            row = db.execute("select value from note where key = ?", (f"lease:{name}",)).fetchone()
+            if row and json.loads(row[0])[0] == holder:
+                db.execute("delete from note where key = ?", (f"lease:{name}",))
 
     # Episodes of the watching; `data` is watching's own JSON.
 

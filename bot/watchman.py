@@ -56,6 +56,8 @@ class Watchman:
         self.stopped.set()
         self.woken.set()
         self.thread.join(timeout=15)
+        if not self.thread.is_alive():
+            self.state.release("watching", self.name)
 
     def wake(self) -> None:
         """Something was decided: look now, not in two seconds."""
@@ -73,7 +75,7 @@ class Watchman:
     def step(self) -> None:
         """One round: read what is new, send what is due."""
         now = self.clock()
-        if not self.state.lease("watching", self.name, now, LEASE_SECONDS):
+        if not self.holds_the_lease():
             self.watching = None
             return
         if self.watching is None:  # the lease is new: what the other worker kept is read again
@@ -85,15 +87,22 @@ class Watchman:
             log.warning("%s", error)
             self.watching.blind(now)
         for order in self.watching.due(now):
-            if self.stopped.is_set():
+            if self.stopped.is_set() or not self.holds_the_lease():
                 return
-            self.carry_out(order, self.watching)
+            if not self.carry_out(order, self.watching):
+                return  # Slack is away: each further message would wait as long again
+
+    def holds_the_lease(self) -> bool:
+        """Whether this worker watches; asked before every message, as Slack may be slow."""
+        return self.state.lease("watching", self.name, self.clock(), LEASE_SECONDS)
 
     def read(self, watching: Watching, now: float) -> None:
         """Take in everything after the cursor. The very first time, the past is passed over in silence."""
         cursor = self.state.note("cursor")
         first = cursor is None
         for _ in range(MOST_PAGES):
+            if not self.holds_the_lease():
+                return
             page = self.api.findings(after=cursor, limit=500)
             items = page["items"]
             after = page.get("next") or (items[-1].get("cursor") if items else None)
@@ -135,7 +144,8 @@ class Watchman:
             for item in self.muted
         )
 
-    def carry_out(self, order: Order, watching: Watching) -> None:
+    def carry_out(self, order: Order, watching: Watching) -> bool:
+        """Post or edit one message. False when Slack gave no answer at all."""
         card = order.card
         asking = Asking(api=self.api, lang=card.lang, public_url=self.settings.link_url)
         said = message(of_card(card, asking, self.clock(), order.blind_since))
@@ -147,10 +157,12 @@ class Watchman:
                 ts = order.ts
         except SlackAway as away:
             watching.failed(order, self.clock(), away.retry_after)
+            return away.retry_after > 0
         except SlackRefused as refused:
             self.refused(order, refused, watching)
         else:
             watching.sent(order, ts, self.clock())
+        return True
 
     def refused(self, order: Order, refused: SlackRefused, watching: Watching) -> None:
         if refused.code in ("message_not_found", "cant_update_message", "edit_window_closed"):

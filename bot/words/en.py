@@ -188,6 +188,7 @@ SENTENCES = {
     "d.way": "transport: {ways}",
     "d.way.no": "neither SLACK_SIGNING_SECRET nor SLACK_APP_TOKEN is set",
     "d.way.cure": "For HTTP set SLACK_SIGNING_SECRET (Basic Information); behind a firewall set SLACK_APP_TOKEN with connections:write.",
+    "d.file.no": "the bot's own file {path} cannot be used",
     "d.links.no": "links lead to {url}, which opens only on this machine",
     "d.links.cure": "Set GPUDIAG_PUBLIC_URL to the address under which people reach the gpudiag pages.",
     "d.auth": "Slack knows the token: {team}",

@@ -186,6 +186,7 @@ SENTENCES = {
     "d.way": "연결 방식: {ways}",
     "d.way.no": "SLACK_SIGNING_SECRET, SLACK_APP_TOKEN 둘 다 없습니다",
     "d.way.cure": "HTTP 방식은 SLACK_SIGNING_SECRET(Basic Information), 방화벽 안에서는 connections:write 권한의 SLACK_APP_TOKEN을 설정하십시오.",
+    "d.file.no": "봇이 쓰는 파일 {path} 사용 불가",
     "d.links.no": "링크가 {url} 주소를 가리켜 이 장비에서만 열립니다",
     "d.links.cure": "사람들이 gpudiag 페이지에 접속하는 주소를 GPUDIAG_PUBLIC_URL에 설정하십시오.",
     "d.auth": "Slack 토큰 확인: {team}",

@@ -74,6 +74,18 @@ def test_an_old_signature_goes_nowhere(bot: Running, slack, api, trap: str):
     assert nothing_went_out(slack, api)
 
 
+def test_a_clock_that_is_wrong_stands_in_the_log_once_a_minute(bot: Running, slack: SlackDouble, caplog):
+    way = ByHttp(bot.url)
+    body = body_of(slack.response_url("C0001", "U0001"))
+    with caplog.at_level("WARNING", "gpudiag.bot.slack"):
+        for offset in (-400, -401, 400, 401):
+            way.raw(body.encode(), {**FORM, **way.signature(body, str(int(time.time()) + offset))})
+
+    assert [r.getMessage() for r in caplog.records] == [
+        "slack: refused a request: too old; is the clock of this machine right?"
+    ]
+
+
 def test_a_changed_body_goes_nowhere(bot: Running, slack, api, trap: str):
     way = ByHttp(bot.url)
     signed = way.signature(body_of(trap))

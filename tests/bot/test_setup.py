@@ -250,6 +250,20 @@ def test_without_secrets_one_line_says_what_to_set(settings):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("name", ["text/bot.sqlite3", "text"])
+def test_a_file_that_cannot_be_used_is_one_clear_line(
+    settings, slack: SlackDouble, tmp_path: Path, name: str
+):
+    (tmp_path / "text").write_text("no database, and no folder")
+    path = str(tmp_path / name)
+    env = environment(settings, SLACK_SIGNING_SECRET=SECRET, GPUDIAG_BOT_STATE=path)
+    done, checked = gpudiag("bot", env=env), gpudiag("bot", "--check", env=env)
+
+    assert path in done.stderr and "GPUDIAG_BOT_STATE" in done.stderr
+    assert "Traceback" not in done.stderr and len(done.stderr.strip().splitlines()) == 1
+    assert checked.returncode == 1 and "own file" in checked.stdout
+
+
 def test_check_prints_the_doctors_answer_and_fails_when_something_is_missing(settings):
     good = gpudiag("bot", "--check", env=environment(settings, SLACK_SIGNING_SECRET=SECRET))
     bad = gpudiag("bot", "--check", env=environment(settings))

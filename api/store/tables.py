@@ -83,7 +83,7 @@ changes = Table(
     Column("node", String(255), nullable=False),
     Column("finding_id", String(32), nullable=False),
     Column("what", String(16), nullable=False),  # opened, changed, acknowledged, resolved, gone
-    Column("quiet", String(16)),  # muted, maintenance
+    Column("quiet", String(16)),  # muted, maintenance, together
     Column("source", String(16), nullable=False, default="agent"),
     Column("finding", LargeBinary, nullable=False),  # JSON of gpudiag.model.Finding
     Index("changes_finding", "finding_id"),

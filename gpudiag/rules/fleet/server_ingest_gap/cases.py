@@ -5,16 +5,23 @@ from gpudiag.rule import Case
 from gpudiag.rules.situations import Situation
 
 
-def _fleet(silent: int, nodes: int = 6, apart: float = 5.0) -> Fleet:
+def _fleet(silent: int, nodes: int = 6, apart: float = 5.0, age: float = 200.0) -> Fleet:
     situations = [Situation(node=f"node-{i}").passes(minutes=6) for i in range(nodes)]
     end = situations[0].now + 300
     for i, s in enumerate(situations):
-        s.window.received_at = end - 200 - apart * i if i < silent else end - 4
+        s.window.received_at = end - age - apart * i if i < silent else end - 4
     return Fleet(windows={s.window.node: s.window for s in situations}, now=end)
 
 
 CASES = [
     Case("five of six went silent together", lambda: _fleet(silent=5), "fires", gpu=None, severity="warning"),
+    Case(
+        "three reports are missed by five of six: none of them is stale yet",
+        lambda: _fleet(silent=5, apart=1.0, age=35.0),
+        "fires",
+        gpu=None,
+    ),
+    Case("one report is late from all", lambda: _fleet(silent=6, apart=1.0, age=18.0), "clear"),
     Case("one of six", lambda: _fleet(silent=1), "clear"),
     Case("four of six, hours apart", lambda: _fleet(silent=4, apart=4000.0), "clear"),
     Case("both of two nodes", lambda: _fleet(silent=2, nodes=2), "clear"),

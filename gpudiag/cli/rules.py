@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudiag.cli import terminal
 from gpudiag.errors import GpudiagError
-from gpudiag.words import Language
+from gpudiag.words import Language, words
 
 SUMMARY = "the rules and their thresholds; one rule's runbook page"
 
@@ -41,12 +41,22 @@ def run(options: argparse.Namespace) -> int:
         if rule.family != family:
             family = rule.family
             print(f"\n{family}")
-        mark = " (experimental)" if rule.maturity == "experimental" else ""
-        print(f"  {rule.id:<30} {rule.severity:<9} {rule.summary}{mark}")
+        mark = f" ({words(language).LABEL['experimental']})" if rule.maturity == "experimental" else ""
+        print(f"  {rule.id:<30} {rule.severity:<9} {_about(rule, language)}{mark}")
         values = ", ".join(f"{name} = {value!r}" for name, value in rule.thresholds.items())
         if values:
             print("\n".join(" " * 6 + line for line in _wrapped(values)))
     return 0
+
+
+def _about(rule: Any, language: Language) -> str:
+    """What a rule is about, in a line: its summary, which is English, or its headline without values."""
+    if language == "en":
+        return str(rule.summary)
+    from gpudiag.runbook import in_general
+    from gpudiag.words.pages import page_of
+
+    return in_general(page_of(rule.module, rule.id, language).headline(None))
 
 
 def rule_named(rules: Any, rule_id: str) -> Any:

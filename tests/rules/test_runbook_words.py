@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from gpudiag.cli import main
 from gpudiag.examine import all_rules
 from gpudiag.rule import Rule
 from gpudiag.runbook import markdown, runbook_of
@@ -51,3 +52,11 @@ def test_no_korean_particle_is_glued_to_a_value(rule: Rule) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_family_says_what_it_is_about(language: Language) -> None:
     assert {rule.family for rule in RULES} == words(language).FAMILY.keys()
+
+
+def test_the_list_of_rules_is_korean_where_korean_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["rules", "--lang", "ko"])
+    listed = [line for line in capsys.readouterr().out.splitlines() if re.match(r"  [a-z]", line)]
+
+    assert len(RULES) == len(listed)
+    assert all(HANGUL.search(line) for line in listed)

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from gpudiag.errors import GpudiagError
-from gpudiag.gates import ALL_OPEN, BIT, gates_of, gates_of_all
+from gpudiag.gates import BIT, gates_of, gates_of_all, gates_of_node
 from gpudiag.ledger import ledger_of
 from gpudiag.model import Checkup, Finding, Observed, Unjudged
 from gpudiag.rule import BLIND, MEMORY_ERROR, Fires, Outcome, Rule, outcomes
@@ -69,7 +69,7 @@ class Ruleset:
 
     def for_node(self, node: Window) -> tuple[Rule, ...]:
         """The same for rules about the node: a gate is open when it is for one of its GPUs."""
-        return self.asked("node", node_gates(gates_of(gpu) for gpu in node.gpus.values()))
+        return self.asked("node", gates_of_node(node, (gates_of(gpu) for gpu in node.gpus.values())))
 
     def asked(self, subject: str, gates: int) -> tuple[Rule, ...]:
         """The rules about `subject` that open gates leave to be asked."""
@@ -88,14 +88,6 @@ class Ruleset:
         if asks is None:
             asks = self._asks[subject, gates] = tuple((rule, rule.ask) for rule in self.asked(subject, gates))
         return asks
-
-
-def node_gates(of_gpus: Iterable[int]) -> int:
-    """The open gates of a node: those of any of its GPUs; all of them where no GPU was seen."""
-    bits = 0
-    for gates in of_gpus:
-        bits |= gates
-    return bits or ALL_OPEN
 
 
 def _with(rule: Rule, thresholds: Mapping[str, Any]) -> Rule:
@@ -153,7 +145,8 @@ def judge(window: Window, rules: Ruleset | None = None, now: float | None = None
         snapshot=window.latest,
     )
     gates = gates_of_all(window)
-    _judge(rules.asks("node", node_gates(bits for _, bits in gates)), window, None, checkup)
+    of_node = gates_of_node(window, (bits for _, bits in gates))
+    _judge(rules.asks("node", of_node), window, None, checkup)
     if any(finding.rule == STALE for finding in checkup.findings):
         checkup.findings = [f for f in checkup.findings if f.rule == STALE or survives_silence(f, rules)]
     else:

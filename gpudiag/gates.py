@@ -6,6 +6,8 @@ gates in `given`; where one of them is closed, the rule is clear by what is meas
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpudiag.model import GpuReading
 from gpudiag.window import W2, W5, GpuWindow, NotMeasured, Window
 
@@ -40,6 +42,16 @@ def gates_of_all(window: Window) -> list[tuple[GpuWindow, int]]:
     """Every GPU of a node, in order, with its open gates."""
     shared = _of_node(window)
     return [(gpu, shared | _of_gpu(gpu)) for gpu in window.gpus_in_order()]
+
+
+def gates_of_node(window: Window, of_gpus: Iterable[int]) -> int:
+    """The open gates of a node: those of any of its GPUs; all of them where no GPU was seen."""
+    bits = 0
+    for gates in of_gpus:
+        bits |= gates
+    if not bits:
+        return ALL_OPEN
+    return bits | ENGINE if window.engines else bits  # whose GPUs may not be known
 
 
 def is_open(name: str, gpu: GpuWindow) -> bool:
@@ -83,13 +95,13 @@ def _of_load(gpu: GpuWindow) -> int:
             bits |= IDLE
     except NotMeasured:
         bits = IDLE | WORKING | SPINNING | UNDERUSED
-    try:
-        held = gpu.used_share
-        if held > HOLDING_SHARE:
-            return bits | HOLDING
-        return bits | IDLE if gpu.node.pasted else bits
-    except (NotMeasured, ArithmeticError):
-        return bits | HOLDING | IDLE if gpu.node.pasted else bits | HOLDING
+    used, total = gpu.reading.memory_used_bytes, gpu.reading.memory_total_bytes
+    known = used is not None and total
+    if not known or used > HOLDING_SHARE * total:  # type: ignore[operator]
+        bits |= HOLDING
+    if gpu.node.pasted and (not known or not bits & HOLDING):
+        bits |= IDLE
+    return bits
 
 
 def _of_users(gpu: GpuWindow) -> int:

@@ -280,6 +280,8 @@ class Window:
         """Give back what was remembered while this node was judged."""
         for track in self.tracks():
             track.rest()
+        for engine in self.engines.values():
+            engine.rest()
 
 
 def _layouts() -> list[dict[str, int]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from gpudiag.model import (
     EngineReading,
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 
 RESETTING = frozenset({1, 4, 6})  # NVML's recovery actions: GPU reset, drain and reset, bus reset
+
+
+Found = TypeVar("Found")
 
 
 class Users(NamedTuple):
@@ -283,8 +287,19 @@ class EngineWindow(Subject):
         self.reading = reading
         self.last_seen = 0.0
         self.first_seen = 0.0
+        self._found: dict[Callable[[EngineWindow], Any], Any] = {}  # until the next snapshot
+
+    def once(self, ask: Callable[[EngineWindow], Found]) -> Found:
+        """What `ask` finds of this engine, found once a snapshot: every one of its GPUs asks the same."""
+        if ask not in self._found:
+            self._found[ask] = ask(self)
+        return cast(Found, self._found[ask])
+
+    def rest(self) -> None:
+        self._found.clear()
 
     def add(self, at: float, seconds: float, reading: EngineReading) -> None:
+        self._found.clear()
         before = self.reading if self.last_seen else None
         cells: list[float] = []
         for value in (reading.requests_running, reading.requests_waiting, reading.kv_used_ratio):

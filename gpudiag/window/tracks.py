@@ -60,7 +60,8 @@ class Stats:
     def _column(self, offset: int) -> array[float]:
         if not self._width:
             return self._values
-        return _known(self._cells[self._start + offset :: self._width])
+        column = self._cells[self._start + offset :: self._width]
+        return column if len(column) == self.n else _known(column)  # else some rows do not carry it
 
     def settle(self) -> None:
         """Let go of the rows: what they say is kept."""
@@ -136,6 +137,11 @@ class Level:
         since = self.at[-1] - span + 1e-6
         return 0 if self.at[0] > since else bisect_right(self.at, since)
 
+    def reach(self, span: float) -> tuple[int, float]:
+        """(that index, seconds that its row and the later ones are about)."""
+        first = self.first_within(span)
+        return first, self.at[-1] - self.at[first] + self.seconds[first]
+
     def column(self, offset: int, first: int = 0) -> array[float]:
         width = self.columns.width
         return self.cells[first * width + offset :: width]
@@ -155,14 +161,14 @@ FINE_ROWS = 30
 class Track:
     """The past of one subject (a GPU, a process, an engine, the host) at four resolutions."""
 
-    __slots__ = ("_covered", "_firsts", "_long", "coarse", "columns", "fine", "known")
+    __slots__ = ("_covered", "_long", "_reaches", "coarse", "columns", "fine", "known")
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.fine = Level(columns, FINE_ROWS)
         self.coarse: list[Level] = []  # made when the first row is due: most processes end before
         self.known: dict[tuple[str, float], Stats | None] = {}  # until the next snapshot
-        self._firsts: dict[float, int] = {}  # as known
+        self._reaches: dict[float, tuple[int, float]] = {}  # as known
         self._covered: dict[float, tuple[int, float]] = {}  # as known
         self._long: dict[tuple[str, float], Stats] = {}  # from coarse rows: until one of them is added
 
@@ -178,8 +184,8 @@ class Track:
             self.known.clear()
         if self._covered:
             self._covered.clear()
-        if self._firsts:
-            self._firsts.clear()
+        if self._reaches:
+            self._reaches.clear()
 
     def _roll_up(self, now: float) -> None:
         """Close each coarse row whose period has ended, from the rows of the next finer level."""
@@ -237,23 +243,23 @@ class Track:
 
     def _stats(self, name: str, span: float) -> Stats | None:
         if span <= W5:
-            return _summary(self.fine, name, self._first_within(span)) if self.fine.at else None
+            reach = self._reaches.get(span) or self._reach(span)
+            return _summary(self.fine, name, *reach) if reach else None
         for level in self._levels(name, span):
             if not level.at:
                 continue
-            stats = _summary(level, name, level.first_within(span))
+            stats = _summary(level, name, *level.reach(span))
             if stats is not None:
                 if level is not self.fine:
                     self._long[name, span] = stats
                 return stats
         return None
 
-    def _first_within(self, span: float) -> int:
-        """The oldest fine row within the last `span` seconds."""
-        first = self._firsts.get(span)
-        if first is None:
-            first = self._firsts[span] = self.fine.first_within(span)
-        return first
+    def _reach(self, span: float) -> tuple[int, float] | None:
+        if not self.fine.at:
+            return None
+        reach = self._reaches[span] = self.fine.reach(span)
+        return reach
 
     def _levels(self, name: str, span: float) -> list[Level]:
         fine_span = self.fine.at[-1] - self.fine.at[0] if self.fine.at else 0.0
@@ -297,21 +303,18 @@ class Track:
         return len(rows.at) - first, sum(rows.seconds[first:])
 
 
-def _summary(level: Level, name: str, first: int) -> Stats | None:
+def _summary(level: Level, name: str, first: int, seconds: float) -> Stats | None:
     """Statistics of one column from row `first` on; None when no row carries it."""
-    columns, cells, at = level.columns, level.cells, level.at
+    columns, cells = level.columns, level.cells
     width = columns.width
     start = first * width + columns.at[name]
     values = cells[start::width]
-    if not values:
-        return None
     total = sum(values)
     if total != total:  # a NaN: some row does not carry the value
         values = _known(values)
-        if not values:
-            return None
         total = sum(values)
-    seconds = at[-1] - at[first] + level.seconds[first]
+    if not values:
+        return None
     return Stats(values, total / len(values), seconds, cells, start, width if name in columns.is_gauge else 0)
 
 

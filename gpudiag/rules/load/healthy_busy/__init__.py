@@ -59,7 +59,16 @@ def healthy_busy(
 
 def _progress(gpu: GpuWindow) -> tuple[Evidence, ...] | None:
     """What the engines on it make: evidence, nothing when they make none, None when nobody can tell."""
-    engines = [e for e in gpu.engines if e.reading.generation_tokens_total is not None]
+    engines = gpu.engines
+    return engines[0].once(_made_alone) if len(engines) == 1 else _made(engines)
+
+
+def _made_alone(engine: EngineWindow) -> tuple[Evidence, ...] | None:
+    return _made([engine])
+
+
+def _made(all_engines: list[EngineWindow]) -> tuple[Evidence, ...] | None:
+    engines = [e for e in all_engines if e.reading.generation_tokens_total is not None]
     if not engines or not engines[0].covers(W5):
         return None
     made = sum(_rate(engine, "generation_tokens_total") for engine in engines)
@@ -67,7 +76,7 @@ def _progress(gpu: GpuWindow) -> tuple[Evidence, ...] | None:
         _rate(e, "prompt_tokens_total") for e in engines if e.reading.prompt_tokens_total is not None
     )
     if made + prompts <= 0:
-        return () if any(asked(engine) for engine in engines) or len(engines) == len(gpu.engines) else None
+        return () if any(asked(engine) for engine in engines) or len(engines) == len(all_engines) else None
     name = engines[0].reading.name
     running = sum(e.over("requests_running", W5).mean for e in engines)
     return (

@@ -7,7 +7,7 @@ from gpudiag.rules.engines import asked, each, only_gpu
 from gpudiag.window import W5, EngineWindow, NotMeasured, ProcessWindow, Window
 
 
-@rule(severity="ok", rank=HINT)
+@rule(severity="ok", rank=HINT, given=("engine",))
 def idle_cpu_spin(
     node: Window, *, min_thread_percent: float = 90.0, min_quiet_share: float = 0.95
 ) -> Iterator[Fires]:

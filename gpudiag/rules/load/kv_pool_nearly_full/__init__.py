@@ -7,7 +7,7 @@ from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
-@rule(severity="warning", rank=CAPACITY, explains=("queue-building",))
+@rule(severity="warning", rank=CAPACITY, given=("engine",), explains=("queue-building",))
 def kv_pool_nearly_full(node: Window, *, min_kv_used_ratio: float = 0.90) -> Iterator[Fires]:
     """The KV cache is nearly full under load."""
 

@@ -7,7 +7,12 @@ from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
-@rule(severity="warning", rank=CAPACITY, explains=("kv-pool-nearly-full", "queue-building"))
+@rule(
+    severity="warning",
+    rank=CAPACITY,
+    given=("engine",),
+    explains=("kv-pool-nearly-full", "queue-building"),
+)
 def kv_preemptions(
     node: Window, *, min_minutes: int = 3, min_finished_share: float = 0.01
 ) -> Iterator[Fires]:

@@ -7,7 +7,7 @@ from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
-@rule(severity="info", rank=HINT, maturity="experimental")
+@rule(severity="info", rank=HINT, maturity="experimental", given=("engine",))
 def prefix_cache_cold(
     node: Window, *, max_hit_ratio: float = 0.05, min_queries: float = 1000.0
 ) -> Iterator[Fires]:

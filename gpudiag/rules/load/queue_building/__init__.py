@@ -8,7 +8,7 @@ from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, W7D, EngineWindow, Window
 
 
-@rule(severity="warning", rank=CAPACITY, maturity="experimental")
+@rule(severity="warning", rank=CAPACITY, maturity="experimental", given=("engine",))
 def queue_building(
     node: Window,
     *,

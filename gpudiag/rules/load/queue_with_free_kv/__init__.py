@@ -7,7 +7,7 @@ from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
-@rule(severity="info", rank=CAPACITY)
+@rule(severity="info", rank=CAPACITY, given=("engine",))
 def queue_with_free_kv(
     node: Window, *, min_waiting_share: float = 0.8, max_kv_used_ratio: float = 0.70
 ) -> Iterator[Fires]:

@@ -10,6 +10,7 @@ from gpudiag.window import W5, W6H, W7D, EngineWindow, NotMeasured, Window
 @rule(
     severity="critical",
     rank=STUCK,
+    given=("engine",),
     explains=(
         "low-util-under-load",
         "cpu-bound-single-core",

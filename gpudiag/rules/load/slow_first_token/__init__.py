@@ -7,7 +7,7 @@ from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, W6H, W7D, EngineWindow, Window
 
 
-@rule(severity="info", rank=CAPACITY, maturity="experimental")
+@rule(severity="info", rank=CAPACITY, maturity="experimental", given=("engine",))
 def slow_first_token(
     node: Window,
     *,

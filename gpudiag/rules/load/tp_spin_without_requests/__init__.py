@@ -7,7 +7,7 @@ from gpudiag.rules.engines import asked, each, readable
 from gpudiag.window import W5, EngineWindow, GpuWindow, Window
 
 
-@rule(severity="info", rank=INEFFICIENT, explains=("busy-but-inefficient", "stuck-job"))
+@rule(severity="info", rank=INEFFICIENT, given=("engine",), explains=("busy-but-inefficient", "stuck-job"))
 def tp_spin_without_requests(
     node: Window,
     *,

@@ -51,9 +51,10 @@ def kv_pool_reserved_idle(
         return Fires(seen, severity="info", confidence="possible", variant="looks-like")
     if any(asked(engine, W5, max_kv_used_ratio) for engine in engines):
         return None
+    proof = engines[0].once(_alone) if len(engines) == 1 else _of(engines)
     if not gpu.covers(W5):
-        return Fires((*seen, *_of(engines)), severity="info", confidence="possible", variant="looks-like")
-    return Fires((*seen, *_of(engines)), words={"engine": engines[0].reading.name})
+        return Fires((*seen, *proof), severity="info", confidence="possible", variant="looks-like")
+    return Fires((*seen, *proof), words={"engine": engines[0].reading.name})
 
 
 def _total_unseen(gpu: GpuWindow, min_pool_bytes: int) -> Fires | None:
@@ -76,6 +77,10 @@ def _total_unseen(gpu: GpuWindow, min_pool_bytes: int) -> Fires | None:
         measured("utilization_percent", load, source="pasted text"),
     )
     return Fires(seen, severity="info", confidence="possible", variant="total-unseen")
+
+
+def _alone(engine: EngineWindow) -> tuple[Evidence, ...]:
+    return _of([engine])
 
 
 def _of(engines: list[EngineWindow]) -> tuple[Evidence, ...]:

@@ -51,8 +51,10 @@ def where(member: Member) -> str:
 
 
 def facts(member: Member, asking: Asking, now: float, silent: float | None) -> tuple[str | By, ...]:
-    told: list[str | By] = [asking.say("since", time=asking.time(instant(member.since)))]
-    if member.ended_at is not None and not member.is_open:
+    ended = member.ended_at is not None and not member.is_open
+    began = asking.time(instant(member.since))
+    told: list[str | By] = [asking.say("a.began" if ended else "since", time=began)]
+    if member.ended_at is not None and ended:
         told.append(asking.say("a.after", span=span(member.ended_at - member.since, asking.lang)))
     told.append(asking.say("rule", rule=code(member.rule)))
     if member.confidence:

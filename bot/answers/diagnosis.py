@@ -78,7 +78,7 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
         steps: tuple[Step, ...] = (Step(asking.say("stale.step")),)
         title = asking.say("stale", node=str(target), age=span(age, asking.lang))
     else:
-        paragraphs = meaning(main, asking)
+        paragraphs = meaning(main)
         steps = steps_of(main)
         title = asking.say("node.headline", node=str(target), headline=headline)
     return Answer(
@@ -143,13 +143,11 @@ def hardware(gpus: list[Json]) -> str:
     return ", ".join(f"{count}× {name}" for name, count in names.items())
 
 
-def meaning(main: Json | None, asking: Asking) -> tuple[str, ...]:
+def meaning(main: Json | None) -> tuple[str, ...]:
     if not main:
         return ()
-    paragraphs = [str(main.get("means") or "")]
-    if main.get("does_not_mean"):
-        paragraphs.append(asking.say("not.mean", text=main["does_not_mean"]))
-    return tuple(text for text in paragraphs if text)
+    # What it does not mean says so itself ("It is not a leak …"): a title before it would deny it twice.
+    return tuple(str(main[part]) for part in ("means", "does_not_mean") if main.get(part))
 
 
 def evidence_of(findings: list[Json], verdict: Json) -> tuple[Evidence, ...]:

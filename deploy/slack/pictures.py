@@ -1,5 +1,7 @@
 """Pictures of the main messages, as Slack shows them: `make pictures` writes them to docs/pictures/slack/.
 
+`python -m deploy.slack.pictures FOLDER` writes them elsewhere, to be looked at before.
+
 Drawn in Chromium from the very blocks the bot sends, with a style sheet that follows Slack's looks. They show
 the layout; a client of Slack may differ in fonts and spacing.
 """
@@ -52,10 +54,10 @@ table { border-collapse: collapse; margin: 6px 0; font-size: 14px; } td, th { bo
 """
 
 
-def main() -> int:
+def main(out: Path = OUT) -> int:
     from playwright.sync_api import sync_playwright
 
-    OUT.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for lang in ("en", "ko"):
@@ -65,9 +67,9 @@ def main() -> int:
             ):
                 page = browser.new_page(viewport={"width": width, "height": 400}, device_scale_factor=1)
                 page.set_content(document(name, lang, width))
-                path = OUT / f"{name}{'' if width == 720 else '-phone'}.{lang}.png"
+                path = out / f"{name}{'' if width == 720 else '-phone'}.{lang}.png"
                 page.screenshot(path=str(path), full_page=True)
-                print(path.relative_to(OUT.parents[2]))
+                print(path)
                 page.close()
         browser.close()
     return 0
@@ -146,4 +148,4 @@ def marked(piece: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(Path, sys.argv[1:2])))

@@ -49,7 +49,8 @@ def connected(settings: Settings, slack: SlackDouble) -> Iterator[Connection]:
 def command(slack: SlackDouble, **more: object) -> dict[str, object]:
     payload = {
         "team_id": "T0001", "channel_id": "C0001", "user_id": "U0001", "command": "/gpu",
-        "text": "why node-3", "trigger_id": "trigger.cut", "response_url": slack.response_url("C0001", "U0001"),
+        "text": "why node-3", "trigger_id": "trigger.cut",
+        "response_url": slack.response_url("C0001", "U0001"),
     }  # fmt: skip
     return {"type": "slash_commands", "envelope_id": "envelope-cut", "payload": payload,
             "accepts_response_payload": True, **more}  # fmt: skip

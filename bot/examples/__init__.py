@@ -1,9 +1,13 @@
-"""One example of every kind of message: for the doctor, the tests and the pictures."""
+"""One example of every kind of message: for the doctor, the tests and the pictures.
+
+What rules say in them stands in one file per language.
+"""
 # ruff: noqa: E501  (answers as they stand on the wire)
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from types import ModuleType
 from typing import Any
 
 from bot.answer import Answer
@@ -11,17 +15,21 @@ from bot.answers import Asking, answer_text
 from bot.answers.alert import of_card
 from bot.blocks import message
 from bot.cards import Card, Member
+from bot.examples import en, ko
 from bot.questions import ApiRefused, Json
 
 NOW = datetime(2026, 11, 29, 16, 0, tzinfo=UTC)
 GIB = 2**30
 POOL = "kv-pool-reserved-idle"
-POOL_HEADLINE = "memory full, util 0%: reserved KV pool, normal"
+PROCESS = "python3 -m vllm.entrypoints"
+KINDS = ("measured", "measured", "measured", "calculated", "inferred")
+COMMANDS = ("", "curl -s localhost:8000/metrics | grep running", "--gpu-memory-utilization 0.5")
+WORDS = {"en": en, "ko": ko}
 
 
 def answers(lang: str = "en") -> dict[str, Answer]:
     """The main answers by name, as they would be given to example questions."""
-    asking = Asking(api=ExampleApi(), lang=lang, now=NOW, public_url="https://gpudiag.example.com")
+    asking = Asking(api=ExampleApi(lang), lang=lang, now=NOW, public_url="https://gpudiag.example.com")
     asked = {
         "why": "why node-3",
         "why-gpu": "why node-3:1",
@@ -54,7 +62,7 @@ def card(state: str, silent: bool = False) -> Card:
     member = Member(
         node="node-7",
         rule="ecc-uncorrectable-new",
-        said={"en": ["Uncorrectable ECC errors", "Drain the node, then reset GPU 5."]},
+        said={lang: [said.ECC_HEADLINE, said.ECC_STEP] for lang, said in WORDS.items()},
         severity="critical",
         since=since,
         findings={"f-0123456789ab": state},
@@ -74,7 +82,7 @@ def many() -> Card:
     since = NOW.timestamp() - 300
     members = [
         Member(
-            node=f"node-{number}", rule="agent-stale", said={"en": ["agent silent", ""]}, severity="warning", since=since,
+            node=f"node-{number}", rule="agent-stale", said={lang: [said.SILENT, ""] for lang, said in WORDS.items()}, severity="warning", since=since,
             findings={f"f-00000000000{number}": "resolved" if number == 2 else "open"}, ended_as="resolved",
             runbook_url="/runbooks/agent-stale",
         )
@@ -86,16 +94,19 @@ def many() -> Card:
 class ExampleApi:
     """Answers of the contract's shape, written down by hand."""
 
+    def __init__(self, lang: str = "en"):
+        self.words = WORDS[lang]
+
     def diagnosis(self, node: str, gpu: int | None = None, at: str | None = None, lang: str = "en") -> Json:
         asked = None
         if node == "pid:4121":
             node, gpu = "node-3", 0
-            text = "You asked for pid 4121: it runs on node-3:0."
-            asked = {"who": "pid 4121", "where": "node-3:0", "text": text}
-        if node not in ("node-3", "node-8"):
+            asked = {"who": "pid 4121", "where": "node-3:0", "text": self.words.ASKED}
+        others = {row[0] for row in self.rows()} - {"node-3", "node-8"}
+        if node not in ("node-3", "node-8", *others):
             raise ApiRefused(404, f"there is no node {node}", ("node-3", "node-8", "node-1"))
         age = 6.0 if node == "node-3" else 372.0
-        verdict = {"severity": "ok", "rule": POOL, "headline": POOL_HEADLINE}
+        verdict = {"severity": "ok", "rule": POOL, "headline": self.words.POOL_HEADLINE}
         return {
             "schema": 1,
             "node": node,
@@ -109,33 +120,31 @@ class ExampleApi:
             },
             "verdict": verdict,
             "findings": [],
-            "gpus": [example_gpu(index, verdict) for index in range(4) if gpu in (None, index)],
+            "gpus": []
+            if node in others
+            else [example_gpu(index, verdict, self.words) for index in range(4) if gpu in (None, index)],
             "asked": asked,
             "unjudged": [{"rule": "nvlink-errors", "missing": ["nvlink_state"], "enable": "DCGM"}],
             "notes": [],
         }
 
     def nodes(self, severity: str | None = None, limit: int | None = None, cursor: str | None = None) -> Json:
-        rows = (
-            ("node-7", "critical", "ecc-uncorrectable-new", "Uncorrectable ECC errors on GPU 5", 8, 4.0),
-            (
-                "node-2",
-                "warning",
-                "low-util-under-load",
-                "util low under load: check batch/CPU preprocessing",
-                4,
-                5.0,
-            ),
-            ("node-8", "warning", "agent-stale", "No report from this host for 6 min", 4, 372.0),
-            ("node-3", "ok", POOL, POOL_HEADLINE, 4, 6.0),
-            ("node-1", "ok", "healthy-busy", "Working normally", 8, 3.0),
-        )
         items = [
             {"node": node, "verdict": {"severity": severity_, "rule": rule, "headline": headline}, "gpus": gpus,
              "age_seconds": age, "changed_at": "2026-11-29T15:00:00Z"}
-            for node, severity_, rule, headline, gpus, age in rows
+            for node, severity_, rule, headline, gpus, age in self.rows()
         ]  # fmt: skip
         return {"items": items, "next": None}
+
+    def rows(self) -> tuple[tuple[str, str, str, str, int, float], ...]:
+        words = self.words
+        return (
+            ("node-7", "critical", "ecc-uncorrectable-new", words.ECC_ON_5, 8, 4.0),
+            ("node-2", "warning", "low-util-under-load", words.LOW_UTIL, 4, 5.0),
+            ("node-8", "warning", "agent-stale", words.NO_REPORT, 4, 372.0),
+            ("node-3", "ok", POOL, words.POOL_HEADLINE, 4, 6.0),
+            ("node-1", "ok", "healthy-busy", words.WORKING, 8, 3.0),
+        )
 
     def kv(self, **options: str) -> Json:
         large = "70b" in options["model"]
@@ -158,8 +167,8 @@ class ExampleApi:
             "over_capacity_bytes": max(0, weights + cache + 3 * GIB - total),
             "largest_batch": 0 if large else 61,
             "longest_context": 0 if large else 15780,
-            "formula": "2 × 32 layers × 8 KV heads × 128 × 2 B = 131072 B",
-            "assumptions": ["bf16 KV cache", "no tensor parallelism", "no prefix sharing"],
+            "formula": f"2 × {80 if large else 32} layers × 8 KV heads × 128 × 2 B = {per_token} B",
+            "assumptions": self.words.ASSUMPTIONS,
             "kinds": {"bytes_per_token": "calculated"},
         }  # fmt: skip
 
@@ -167,7 +176,7 @@ class ExampleApi:
         raise AttributeError(f"the examples do not ask for {name}")
 
 
-def example_gpu(index: int, verdict: Json) -> Json:
+def example_gpu(index: int, verdict: Json, words: ModuleType) -> Json:
     since = (NOW - timedelta(minutes=42)).strftime("%Y-%m-%dT%H:%M:%SZ")
     finding = {
         "id": f"f-00000000000{index}",
@@ -176,23 +185,15 @@ def example_gpu(index: int, verdict: Json) -> Json:
         "severity": "ok",
         "confidence": "likely",
         "maturity": "stable",
-        "headline": POOL_HEADLINE,
-        "means": "The inference server took its KV-cache pool at start and nobody is sending requests. "
-        "The memory is reserved, not busy.",
-        "does_not_mean": "The memory has not leaked, and the GPU is not stuck.",
+        "headline": words.POOL_HEADLINE,
+        "means": words.MEANS,
+        "does_not_mean": words.DOES_NOT_MEAN,
         "evidence": [
-            {"text": "memory 75.2 of 79.6 GiB used, flat for 42 min", "kind": "measured"},
-            {"text": "utilization 0 %, power 68 W", "kind": "measured"},
-            {"text": "one process: python3 -m vllm.entrypoints", "value": "python3 -m vllm.entrypoints", "kind": "measured"},
-            {"text": "weights 15.0 GiB + KV pool 57.9 GiB = 72.9 GiB, 97 % of what is used", "kind": "calculated"},
-            {"text": "started with gpu_memory_utilization ≈ 0.94 (from the flat plateau)", "kind": "inferred"},
+            {"text": text, "kind": kind, **({"value": PROCESS} if PROCESS in text else {})}
+            for text, kind in zip(words.EVIDENCE, KINDS, strict=True)
         ],
         "next_steps": [
-            {"text": "Nothing, if no traffic is expected. Do not restart it to “free” memory.", "command": ""},
-            {"text": "Expecting traffic? Look at the router and the engine's own counters:",
-             "command": "curl -s localhost:8000/metrics | grep running"},
-            {"text": "Need the memory for another job? Lower the ceiling and restart:",
-             "command": "--gpu-memory-utilization 0.5"},
+            {"text": text, "command": command} for text, command in zip(words.STEPS, COMMANDS, strict=True)
         ],
         "runbook_url": f"/runbooks/{POOL}",
         "explains": [],
@@ -205,7 +206,7 @@ def example_gpu(index: int, verdict: Json) -> Json:
         "verdict": verdict,
         "readings": {"memory_used_bytes": 75 * GIB, "memory_total_bytes": 80 * GIB, "utilization_percent": 0.0,
                      "power_watts": 68.0},
-        "processes": [{"pid": 4121 + index, "name": "python3 -m vllm.entrypoints", "user": "ml",
+        "processes": [{"pid": 4121 + index, "name": PROCESS, "user": "ml",
                        "memory_used_bytes": 75 * GIB, "kind": "compute", "owner": "pod default/vllm-0"}],
         "memory": {
             "total_bytes": 80 * GIB, "used_bytes": 75 * GIB, "free_bytes": 4 * GIB, "driver_reserved_bytes": GIB,

@@ -42,7 +42,12 @@ class Together:
         self._turn = threading.RLock()
         entries = judge.store.episodes.feed(0, MOST_CHANGES, since=judge.clock() - W7D)
         self.changes = [(e.at, e.node, e.finding, e.what) for e in entries if e.what != "changed"]
-        self._covered = {e.node for e in entries if e.finding.rule == STALE and e.quiet == TOGETHER}
+        last = {entry.node: entry for entry in entries if entry.finding.rule == STALE}
+        self._covered = {
+            node
+            for node, entry in last.items()
+            if entry.quiet == TOGETHER and entry.what in ("opened", "changed")
+        }
 
     @property
     def findings(self) -> list[Finding]:

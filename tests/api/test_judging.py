@@ -129,6 +129,31 @@ def test_one_that_stays_silent_when_the_others_are_back_is_told(api: Api, four: 
     assert loud(api) == [("fleet", "opened"), ("fleet", "resolved"), ("node-0", "changed")]
 
 
+def test_a_server_started_again_still_knows_whose_silence_it_kept_to_itself(
+    api: Api, four: list[ReportingNode]
+) -> None:
+    works_by_the_clock(api, seconds=120)
+    api.restart()
+    for node in four:
+        api.client.diagnosis(node.name)
+    report_side_by_side(api, *four[1:], seconds=180)
+
+    assert loud(api) == [("fleet", "opened"), ("fleet", "resolved"), ("node-0", "changed")]
+
+
+def test_a_silence_that_is_over_is_not_told_after_a_restart(api: Api, four: list[ReportingNode]) -> None:
+    works_by_the_clock(api, seconds=120)
+    report_side_by_side(api, *four, seconds=180)
+    report_side_by_side(api, *four[1:], seconds=60)
+    before = loud(api)
+    api.restart()
+    for node in four:
+        api.client.diagnosis(node.name)
+    report_side_by_side(api, *four[1:], seconds=120)
+
+    assert before == [("fleet", "opened"), ("fleet", "resolved"), ("node-0", "opened")] == loud(api)
+
+
 def test_agents_that_come_back_to_a_server_started_again_are_no_alarm(
     api: Api, four: list[ReportingNode]
 ) -> None:

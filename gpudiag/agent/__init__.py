@@ -36,6 +36,9 @@ __all__ = [
     "watch",
 ]
 
+SLOW_SECONDS = 20.0  # longer that `observe` looks where the driver is slow
+_FIRST = ("nvml", "memory_used_bytes", "memory_total_bytes", "processes")
+
 
 def history(seconds: float = 3600.0) -> list[Snapshot]:
     """What an agent that runs on this host has seen, the oldest first; raises NoAgent where none runs."""
@@ -61,12 +64,22 @@ def observe(
                 progress(min(1.0, (observer.clock.monotonic() - begun) / seconds))
             snapshot = observer.snapshot()
             yield snapshot
+        while _is_behind(snapshot) and observer.clock.monotonic() - begun < seconds + SLOW_SECONDS:
+            observer.clock.wait(never, observer.interval)
+            snapshot = observer.snapshot()
+            yield snapshot
         silent = snapshot.nvml.silent_seconds if snapshot.nvml else None
         if silent is not None and silent <= GIVE_UP_SECONDS:  # long enough to be told from a slow call
             observer.clock.wait(never, GIVE_UP_SECONDS + 0.5 - silent)
             yield observer.snapshot()
     finally:
         observer.stop()
+
+
+def _is_behind(snapshot: Snapshot) -> bool:
+    """Whether a driver that answers, but slowly, has not told yet who holds how much memory."""
+    late = any(gap.reason == "timeout" and gap.metric in _FIRST for gap in snapshot.gaps)
+    return late and snapshot.nvml is not None and snapshot.nvml.silent_seconds is None
 
 
 def watch(

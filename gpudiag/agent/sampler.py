@@ -99,6 +99,11 @@ class Sampler:
 
     def _without_answer(self, worker: Worker) -> Harvest:
         found = Harvest()
+        if (
+            not self._identities
+        ):  # it is still being opened: that no GPU is told does not mean that there is none
+            found.nvml.error = "timeout"
+            found.gaps.append(Gap(subject="node", metric="nvml", reason="timeout"))
         for identity in self._identities.values():
             found.gpus.append(_only_identity(identity, "timeout"))
             found.gaps.append(Gap(subject=f"gpu:{identity.index}", metric="*", reason="timeout"))

@@ -7,6 +7,7 @@ from typing import Any
 from gpudiag.agent.nvml.metrics import LIMITS, MEMORY_USED, RX, SAMPLED, SLOTS, TX, UTILIZATION
 from gpudiag.model import GpuReading, Samples
 
+HELD_SECONDS = 30.0
 _COLUMNS = SLOTS[:7]
 _RATES = ("pcie_tx_bytes_per_second", "pcie_rx_bytes_per_second")
 
@@ -20,14 +21,9 @@ def put_samples(
 ) -> None:
     """Turns the rows of one GPU into its sample lists and latest values; nonsense becomes a gap.
 
-    `first_is_old`: the first row was in the last harvest already and serves only for rates. Without a fresh
-    row the driver was too slow.
+    `first_is_old`: the first row was in the last harvest already and serves only for rates.
     """
     fresh = [row for _, row in (rows[1:] if first_is_old else rows)]
-    if not fresh:
-        for field in (*_COLUMNS, *_RATES):
-            missing.setdefault(field, "timeout")
-        return
     samples = Samples()
     columns = list(zip(*fresh, strict=True))
     sampled = columns[SAMPLED]
@@ -45,6 +41,19 @@ def put_samples(
         for field, column_of_rates in zip(_RATES, rates, strict=True):
             _put(reading, samples, field, column_of_rates, missing)
     reading.samples = samples
+
+
+def put_held(
+    reading: GpuReading, rows: list[tuple[float, list[Any]]], missing: dict[str, str], now: float
+) -> None:
+    """For a GPU that no sweep over a slow driver reached since the last harvest: its last row holds on."""
+    at, row = rows[-1] if rows else (now, [])
+    values = row if now - at <= HELD_SECONDS else []
+    for field, value in zip(_COLUMNS, values, strict=False):
+        _put(reading, Samples(), field, [value], missing)
+    for field in (*_COLUMNS, *_RATES):
+        if getattr(reading, field) is None:
+            missing.setdefault(field, "timeout")
 
 
 def _put(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gpudiag.agent.clock import Clock
 from gpudiag.agent.nvml import Device, Library, NvmlFault
-from gpudiag.agent.samples import put_samples
+from gpudiag.agent.samples import put_held, put_samples
 from gpudiag.model import Gap, GpuReading, GpuUse, NvmlReading
 
 if TYPE_CHECKING:
@@ -61,11 +61,13 @@ class Worker:
         if before is not None:
             self.library.adopt(before.library)
         self._fault: NvmlFault | None = None
+        self._opening = False
         self._attempt = 0
         self._open_at = 0.0
         self._due = 0.0
         self._sweep_began: float | None = None
-        self._sweeps: list[float] = []  # how long they took
+        self._sweeps: list[float] = []  # how long they took, those since the last harvest
+        self._last_sweep: float | None = None
         self._xids: list[tuple[int | None, int]] = []
         self._wanted = threading.Event()
         self._hurry_at = 0.0
@@ -108,8 +110,11 @@ class Worker:
     def _enters(self, call: str) -> None:
         if self.abandoned:
             raise _Abandoned
+        now = self._clock.monotonic()
+        if self._wanted.is_set() and now >= self._hurry_at and self.library.is_open and not self._opening:
+            self._hand_over()
         self.call = call
-        self._since = self._clock.monotonic()
+        self._since = now
 
     def _run(self) -> None:
         try:
@@ -118,7 +123,8 @@ class Worker:
                 self._sweep_when_due()
                 if self._wanted.is_set():
                     self._look()
-                    self._hand_over_if_wanted()
+                if self._wanted.is_set():
+                    self._hand_over()
                 self._clock.wait(self.wake, self._due - self._clock.monotonic())
                 self.wake.clear()
             if not self.abandoned:
@@ -146,7 +152,6 @@ class Worker:
         start = self._sweep_began = self._clock.monotonic()
         try:
             for device in self.library.devices:
-                self._hand_over_in_a_hurry()
                 if not device.hangs:
                     self._sample(device)
         except NvmlFault as fault:
@@ -157,7 +162,8 @@ class Worker:
             self._lose(_surprise(error))
         self._sweep_began = None
         self._rests()
-        self._sweeps.append(self._clock.monotonic() - start)
+        self._last_sweep = self._clock.monotonic() - start
+        self._sweeps.append(self._last_sweep)
         del self._sweeps[:-ROWS_KEPT]
 
     def _sample(self, device: Device) -> None:
@@ -166,6 +172,7 @@ class Worker:
         row = self.library.sample(device, self._clock.time())
         if self.abandoned:
             raise _Abandoned
+        device.sample_seconds = self._clock.monotonic() - start
         if row is not None:
             device.rows.append((start, row))
             del device.rows[:-ROWS_KEPT]
@@ -182,11 +189,14 @@ class Worker:
             return True
         if now < self._open_at:
             return False
+        self._opening = True
         try:
             self.library.open()
         except NvmlFault as fault:
             self._lose(fault)
             return False
+        finally:
+            self._opening = False
         took = self._clock.monotonic() - now
         if self._sampler.first_call_seconds is None:
             self._sampler.first_call_seconds = took
@@ -218,9 +228,11 @@ class Worker:
         try:
             if self.library.count_changed():
                 self.library.find_devices()
-            for device in self.library.devices:
-                if not device.hangs and not self._look_at(device):
+            for device in self.library.look(self._clock):
+                self._sweep_when_due()
+                if not self.library.is_open:
                     return
+                self.busy_with = device
             if self._sampler.listens:
                 self._xids += self.library.events()
         except _Abandoned:
@@ -229,29 +241,12 @@ class Worker:
             self._lose(error if isinstance(error, NvmlFault) else _surprise(error))
         self._rests()
 
-    def _look_at(self, device: Device) -> bool:
-        """Whether NVML is still there afterwards."""
-        self.busy_with = device
-        for _ in self.library.look(device, self._clock.monotonic(), self._clock.time()):
-            self._hand_over_in_a_hurry()
-            self._sweep_when_due()
-            if not self.library.is_open:
-                return False
-            self.busy_with = device
-        device.looked_at = self._clock.monotonic()
-        return True
-
     # ---- handing over
 
-    def _hand_over_in_a_hurry(self) -> None:
-        if self._wanted.is_set() and self._clock.monotonic() >= self._hurry_at:
-            self._hand_over_if_wanted()
-
-    def _hand_over_if_wanted(self) -> None:
-        if self._wanted.is_set():
-            self._wanted.clear()
-            self._found = self._gather()
-            self._ready.set()
+    def _hand_over(self) -> None:
+        self._wanted.clear()
+        self._found = self._gather()
+        self._ready.set()
 
     def _gather(self) -> Harvest:
         """What is known at this moment. Makes no call."""
@@ -268,8 +263,10 @@ class Worker:
 
     def _tell_sweeps(self, nvml: NvmlReading) -> None:
         spans = self._sweeps
-        if not spans and self._sweep_began is not None:
-            spans = [self._clock.monotonic() - self._sweep_began]  # it goes on
+        if not spans:  # none has ended since: the last one, or the one that goes on, if that is longer
+            running = self._clock.monotonic() - self._sweep_began if self._sweep_began is not None else 0.0
+            longest = max(running, self._last_sweep or 0.0)
+            spans = [longest] if longest else []
         if spans:
             nvml.sweep_seconds = round(statistics.median(spans), 6)
             nvml.sweep_seconds_max = round(max(spans), 6)
@@ -288,7 +285,10 @@ def _tell(device: Device, found: Harvest, now: float) -> None:
     if reading.error is not None:
         missing["*"] = reading.error
     else:
-        put_samples(reading, rows, missing, first_is_old=device.harvested)
+        if len(rows) > device.harvested:
+            put_samples(reading, rows, missing, first_is_old=device.harvested)
+        else:
+            put_held(reading, rows, missing, now)
         for pid, use in (device.uses or {}).items():
             found.uses.setdefault(pid, []).append(use)
     device.harvested = bool(device.rows)

@@ -43,6 +43,7 @@ class Device:
         self.utilization_seen = 0
         self.gpm: list[Any] | None = None
         self.rows: list[tuple[float, list[Any]]] = []  # fast values, and when
+        self.sample_seconds = 0.0  # that the last of them took
         self.harvested = False  # the first of `rows` was given away and serves only for rates
         self.asks_again()
 

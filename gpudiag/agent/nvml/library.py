@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpudiag.agent.clock import Clock
 from gpudiag.agent.nvml import fast, slow
 from gpudiag.agent.nvml.calls import Calls
 from gpudiag.agent.nvml.device import Device
 from gpudiag.agent.nvml.events import XidEvents
 from gpudiag.agent.nvml.extras import free_gpm
-from gpudiag.agent.nvml.faults import CAUGHT, Nonsense, NvmlFault, reason_of
+from gpudiag.agent.nvml.faults import CAUGHT, DeviceFault, Nonsense, NvmlFault, reason_of
 from gpudiag.agent.nvml.metrics import decoded
 from gpudiag.model import GpuReading
 
@@ -69,10 +71,14 @@ class Library:
         """Numbers the GPUs afresh; a known one (by UUID) keeps what was learnt about it."""
         known = {device.uuid: device for device in self.devices if device.uuid}
         by_index = {device.index: device for device in self.devices}
+        taken: set[str | None] = set()
         found: list[Device] = []
         for index in range(self._count()):
             device = self._find(index, known, by_index.get(index))
-            known.pop(device.uuid or "", None)  # a UUID that comes twice does not make one GPU of two
+            if device.uuid in taken:  # no two GPUs have one: the address tells them apart
+                device = self._find(index, {}, None)
+                device.uuid = None
+            taken.add(device.uuid)
             found.append(device)
         self.devices = found
 
@@ -130,13 +136,33 @@ class Library:
             return None
         return fast.sample(self._nvml, device, time_of_day)
 
-    def look(self, device: Device, now: float, time_of_day: float) -> Iterator[None]:
-        """Asks for everything else that is due, and stops between the calls; `Device.reading` has it then."""
-        return slow.look(self._nvml, device, now, time_of_day)
+    def look(self, clock: Clock) -> Iterator[Device]:
+        """Asks all GPUs for everything else that is due; stops before each call, with the GPU it is made on.
 
-    def read(self, device: Device, now: float, time_of_day: float = 0.0) -> GpuReading:
+        What changes comes first for all of them, and a slow one last: it keeps nobody else waiting.
+        """
+        devices = sorted(self.devices, key=lambda device: device.sample_seconds)
+        devices = [device for device in devices if not device.hangs]
+        for device in devices:
+            yield from self._steps(device, slow.look(self._nvml, device, clock.monotonic(), clock.time()))
+        for device in devices:
+            yield from self._steps(device, slow.look_rarely(self._nvml, device, clock.monotonic()))
+            device.looked_at = clock.monotonic()
+
+    def _steps(self, device: Device, calls: Iterator[None]) -> Iterator[Device]:
+        if device.error is not None or device.handle is None:
+            return
+        try:
+            yield device
+            for _ in calls:
+                yield device
+        except DeviceFault as fault:
+            device.error = fault.reason
+
+    def read(self, device: Device, now: float) -> GpuReading:
         """Everything about one GPU but its samples, in one go."""
-        for _ in self.look(device, now, time_of_day):
+        parts = (slow.look(self._nvml, device, now, now), slow.look_rarely(self._nvml, device, now))
+        for _ in itertools.chain.from_iterable(self._steps(device, part) for part in parts):
             pass
         return device.reading()
 

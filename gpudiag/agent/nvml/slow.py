@@ -1,7 +1,8 @@
 """What is asked at snapshots: the rows of `metrics.py`, the extras, the processes.
 
-One call after the other, as a generator that stops between them: on a driver that is slow, seconds pass from
-the first to the last, and whoever runs it may do something else in between.
+One call after the other, as generators that stop between them: on a driver that is slow, seconds pass from
+the first to the last, and whoever runs them may do something else in between. They raise DeviceFault where
+the GPU as a whole does not answer.
 """
 
 from __future__ import annotations
@@ -20,16 +21,7 @@ RARE_SECONDS = 60.0
 
 
 def look(nvml: Calls, device: Device, now: float, time_of_day: float) -> Iterator[None]:
-    """Asks everything that is due, and keeps it in the device; a GPU that does not answer ends it."""
-    if device.error is not None or device.handle is None:
-        return
-    try:
-        yield from _look(nvml, device, now, time_of_day)
-    except DeviceFault as fault:
-        device.error = fault.reason
-
-
-def _look(nvml: Calls, device: Device, now: float, time_of_day: float) -> Iterator[None]:
+    """Asks what is wanted at every snapshot, and keeps it in the device."""
     if device.retry_at is None:
         device.retry_at = now + RETRY_SECONDS
     if now >= device.retry_at:
@@ -41,6 +33,10 @@ def _look(nvml: Calls, device: Device, now: float, time_of_day: float) -> Iterat
         device.asks_again()
     yield from _extras(nvml, device, device.extras)
     yield from ask_processes(nvml, device, time_of_day)
+
+
+def look_rarely(nvml: Calls, device: Device, now: float) -> Iterator[None]:
+    """Asks what seldom changes, where it is due."""
     if device.rare_at is None or now >= device.rare_at:
         device.rare_at = now + RARE_SECONDS
         yield from _rows(nvml, device, device.rare)

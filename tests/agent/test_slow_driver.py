@@ -1,0 +1,224 @@
+"""A driver that answers every call, but late: what is known is told, the rest is a gap, and nobody waits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from gpudiag.agent import Observer, ScaledClock, watch
+from gpudiag.agent.clock import RealClock
+from gpudiag.agent.nvml import Library
+from gpudiag.agent.nvml.device import KEPT_SECONDS
+from gpudiag.agent.sampler import Sampler
+from gpudiag.agent.samples import HELD_SECONDS, put_held
+from gpudiag.agent.worker import Harvest
+from gpudiag.examine import judge
+from gpudiag.model import GpuReading, Snapshot
+from gpudiag.window import Window
+from tests.agent.machine import FakeHost
+from tests.doubles.nvml import GIB, Nvml
+
+LISTS = [f"nvmlDeviceGet{kind}RunningProcesses_v3" for kind in ("Compute", "Graphics", "MPSCompute")]
+
+
+@pytest.fixture
+def sampler(nvml: Nvml) -> Iterator[Sampler]:
+    """Sweeps five times a second, once it is started."""
+    sampler = Sampler(RealClock(), period=0.2)
+    yield sampler
+    nvml.is_well_again()
+    sampler.stop()
+
+
+def gaps(found: Harvest) -> set[tuple[str, str, str]]:
+    return {(gap.subject, gap.metric, gap.reason) for gap in found.gaps}
+
+
+def harvests_until(sampler: Sampler, told: str) -> Harvest:
+    """Snapshots in a row, until this value of the last GPU is told."""
+    for _ in range(60):
+        found = sampler.harvest(patience=0.4)
+        if found.gpus and getattr(found.gpus[-1], told) is not None:
+            return found
+    raise AssertionError(f"{told} was never told")
+
+
+# ---- every call takes long
+
+
+def test_every_gpu_is_told_while_the_driver_takes_long_for_each_call(nvml: Nvml, sampler: Sampler) -> None:
+    nvml.gpu(0).runs_process(7, GIB)
+    nvml.call("*").takes(0.01)
+    sampler.start()
+    found = harvests_until(sampler, "power_watts")
+
+    assert [gpu.error for gpu in found.gpus] == [None, None]
+    assert [gpu.power_watts for gpu in found.gpus] == [70, 70]
+    assert found.nvml.sweep_seconds is not None
+    assert found.nvml.sweep_seconds >= 2 * 8 * 0.01
+    assert ("gpu:1", "nvlinks", "timeout") in gaps(found)
+    assert ("gpu:1", "processes", "timeout") in gaps(found)
+
+
+def test_what_a_slow_driver_has_not_told_yet_is_told_later(nvml: Nvml, sampler: Sampler) -> None:
+    nvml.gpu(1).runs_process(7, GIB)
+    nvml.call("*").takes(0.01)
+    sampler.start()
+    found = harvests_until(sampler, "nvlinks")
+
+    assert [use.memory_used_bytes for use in found.uses[7]] == [GIB]
+    assert found.gpus[1].name == "NVIDIA H100 80GB HBM3"
+    assert not [gap for gap in gaps(found) if gap[2] == "timeout" and gap[1] == "processes"]
+
+
+def test_a_snapshot_comes_in_time_however_slow_the_driver_is(nvml: Nvml, sampler: Sampler) -> None:
+    sampler.start()
+    harvests_until(sampler, "nvlinks")
+    nvml.call("*").takes(0.3)
+    took = []
+    for _ in range(4):
+        start = time.monotonic()
+        found = sampler.harvest(patience=2.0)
+        took.append(time.monotonic() - start)
+
+        assert [(gpu.error, gpu.name) for gpu in found.gpus] == [(None, "NVIDIA H100 80GB HBM3")] * 2
+
+    assert max(took) < 1.2
+
+
+def test_a_slow_gpu_keeps_only_its_own_values_waiting(nvml: Nvml, sampler: Sampler) -> None:
+    nvml.call("*", gpu=0).takes(0.05)
+    sampler.start()
+    found = harvests_until(sampler, "memory_total_bytes")
+    slow, quick = found.gpus
+
+    assert (quick.error, quick.power_watts, quick.ecc_uncorrected_volatile) == (None, 70, 0)
+    assert ("gpu:1", "processes", "timeout") not in gaps(found)
+    assert ("gpu:0", "processes", "timeout") in gaps(found)
+    assert slow.error is None
+
+
+def test_process_lists_that_take_long_do_not_stop_the_samples(nvml: Nvml, sampler: Sampler) -> None:
+    nvml.gpu(1).runs_process(7, GIB)
+    for name in LISTS:
+        nvml.call(name).takes(0.3)
+    sampler.start()
+    first = sampler.harvest(patience=0.4)
+    time.sleep(0.8)
+    second = sampler.harvest(patience=0.4)
+
+    assert ("gpu:1", "processes", "timeout") in gaps(first)
+    assert second.gpus[1].samples is not None and second.gpus[1].samples.power_watts is not None
+    assert len(second.gpus[1].samples.power_watts) >= 3
+    assert 7 in harvests_until(sampler, "name").uses
+
+
+# ---- how long a value holds
+
+
+def test_the_last_sample_holds_for_a_while_and_no_longer() -> None:
+    rows = [(0.0, [85, 40, GIB, 520.0, 1980, 60, 0, None, None, None])]
+    held, gone = GpuReading(index=0), GpuReading(index=0)
+    missing: dict[str, str] = {}
+    put_held(held, rows, {}, HELD_SECONDS)
+    put_held(gone, rows, missing, HELD_SECONDS + 1)
+
+    assert (held.utilization_percent, held.power_watts, held.samples) == (85, 520.0, None)
+    assert (gone.utilization_percent, gone.power_watts) == (None, None)
+    assert missing["power_watts"] == "timeout"
+
+
+def test_what_was_not_asked_for_minutes_is_known_no_more(nvml: Nvml) -> None:
+    library = Library()
+    library.open()
+    device = library.devices[0]
+    for _ in library.look(RealClock()):
+        pass
+    assert device.looked_at is not None
+    before = device.missing(device.looked_at + KEPT_SECONDS)
+    known = device.reading()
+    after = device.missing(device.looked_at + KEPT_SECONDS + 1)
+    library.close()
+
+    assert "ecc_uncorrected_volatile" not in before
+    assert known.ecc_uncorrected_volatile == 0
+    assert (after["ecc_uncorrected_volatile"], after["processes"]) == ("timeout", "timeout")
+    assert device.reading().ecc_uncorrected_volatile is None
+    assert device.reading().name == "NVIDIA H100 80GB HBM3"
+
+
+def test_a_driver_that_is_still_opening_is_not_a_host_without_gpus(nvml: Nvml) -> None:
+    nvml.call("nvmlDeviceGetHandleByIndex_v2").takes(0.4)
+    sampler = Sampler(RealClock())
+    sampler.start()
+    found = sampler.harvest(patience=0.3)
+    later = harvests_until(sampler, "power_watts")
+    sampler.stop()
+
+    assert (found.gpus, found.nvml.error) == ([], "timeout")
+    assert ("node", "nvml", "timeout") in gaps(found)
+    assert (len(later.gpus), later.nvml.error) == (2, None)
+
+
+# ---- what people are told
+
+
+def test_a_short_look_takes_longer_until_a_slow_driver_has_told_who_holds_memory(
+    nvml: Nvml, host: FakeHost
+) -> None:
+    nvml.gpu(1).holds(20 * GIB).runs_process(7, 20 * GIB)
+    nvml.call("*").takes(0.01)
+    clock = ScaledClock(10)  # 10 ms are 0.1 s of it
+    observer = Observer(
+        source="local", interval=2, clock=clock, proc=str(host.proc), sys=str(host.sys), kmsg=str(host.kmsg)
+    )
+    snapshots = watch(4, observer=observer)
+    last = snapshots[-1]
+
+    assert len(snapshots) > 2
+    assert [gpu.memory_used_bytes for gpu in last.gpus] == [0, 20 * GIB]
+    assert [process.pid for process in last.processes] == [7]
+
+
+def test_a_driver_that_becomes_slow_is_told_as_slow(nvml: Nvml, host: FakeHost) -> None:
+    clock, never = ScaledClock(100), threading.Event()
+    observer = Observer(clock=clock, proc=str(host.proc), sys=str(host.sys), kmsg=str(host.kmsg))
+    window = Window("node-1")
+    observer.start()
+    try:
+        usual = min((observer.snapshot() for _ in range(4)), key=sweep_seconds)
+        an_hour_of(usual, window)
+        before = rules_that_fire(window)
+        nvml.call("*").takes(1.0 / 100)
+        for _ in range(36):
+            clock.wait(never, 10)
+            window.add(observer.snapshot())
+    finally:
+        nvml.is_well_again()
+        observer.stop()
+
+    assert "nvml-slow" not in before
+    assert "nvml-slow" in rules_that_fire(window)
+    assert "gpu-count-changed" not in rules_that_fire(window)
+
+
+def sweep_seconds(snapshot: Snapshot) -> float:
+    assert snapshot.nvml is not None and snapshot.nvml.sweep_seconds is not None
+    return snapshot.nvml.sweep_seconds
+
+
+def an_hour_of(snapshot: Snapshot, window: Window) -> None:
+    """The same again and again, up to now."""
+    content = msgspec.json.encode(snapshot)
+    for number in range(360):
+        copy = msgspec.json.decode(content, type=Snapshot)
+        copy.taken_at = snapshot.taken_at - 3600 + 10 * number
+        window.add(copy)
+
+
+def rules_that_fire(window: Window) -> set[str]:
+    return {finding.rule for finding in judge(window).findings}

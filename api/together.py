@@ -40,7 +40,8 @@ class Together:
         self._forgiven_until = judge.clock() + GRACE_SECONDS
         self._left: set[str] = set()  # nodes that were blamed when nobody asked which
         self._turn = threading.RLock()
-        entries = judge.store.episodes.feed(0, MOST_CHANGES, since=judge.clock() - W7D)
+        newest = max(0, judge.store.episodes.last_cursor() - MOST_CHANGES)
+        entries = judge.store.episodes.feed(newest, MOST_CHANGES, since=judge.clock() - W7D)
         self.changes = [(e.at, e.node, e.finding, e.what) for e in entries if e.what != "changed"]
         last = {entry.node: entry for entry in entries if entry.finding.rule == STALE}
         self._covered = {

@@ -13,7 +13,7 @@ from api.parts import Parts, parts
 from api.problems import NoSuch, Unprocessable
 from api.resources.asked import body_object, json_answer, language, text_of
 from api.store.tokens import EVERY_NODE, is_pattern
-from api.together import FLEET_ID
+from api.together import FLEET, FLEET_ID
 from gpudiag.changes import OpenFinding
 from gpudiag.settings import seconds
 from gpudiag.words.foreign import plain
@@ -68,6 +68,8 @@ def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
         )
     now = here.answers.now()
     about_many = here.judge.together.known(finding_id)
+    if about_many is None and episode.node == FLEET and FLEET not in here.judge.nodes:
+        about_many = episode.episode  # another process judges the fleet
     if about_many is not None:
         _acknowledge_of_fleet(here, about_many, now, who, why)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from gpudiag.client import Refused
 from gpudiag.rules.situations import Situation
 from tests.api.conftest import Api, ReportingNode
+from tests.store.conftest import postgresql, postgresql_server
+
+__all__ = ["postgresql", "postgresql_server"]
 
 
 def opened(api: Api, rule: str) -> list[str]:
@@ -182,6 +186,22 @@ def test_what_is_about_many_nodes_is_acknowledged_as_well(api: Api, four: list[R
     api.restart()
     assert [f["state"] for f in api.client.nodes()["findings"]] == ["acknowledged"]
     assert ("fleet", "acknowledged") in loud(api)
+
+
+def test_another_process_acknowledges_what_the_first_one_found(
+    make_api: Callable[..., Api], postgresql: str
+) -> None:
+    first, second = make_api(postgresql), make_api(postgresql)
+    nodes = [ReportingNode(f"node-{i}", first) for i in range(4)]
+    report_side_by_side(first, *nodes, seconds=60)
+    works_by_the_clock(first, seconds=90)
+    second.clock.now = first.clock.now
+    [gap] = first.client.nodes()["findings"]
+
+    assert second.client.ack(gap["id"], by="kim")["state"] == "acknowledged"
+    judge_together(first)
+
+    assert [f["state"] for f in first.client.nodes()["findings"]] == ["acknowledged"]
 
 
 def test_what_is_about_many_nodes_and_over_is_not_acknowledged(api: Api, four: list[ReportingNode]) -> None:

@@ -11,6 +11,7 @@ import logging
 import re
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -138,7 +139,7 @@ class SlackBot:
 
     def on_command(self, ack: Ack, body: Json) -> None:
         place = Place(body.get("team_id", ""), body["channel_id"], body["user_id"])
-        trigger = str(body.get("trigger_id"))
+        trigger = str(body.get("trigger_id") or uuid.uuid4().hex)
         if not self.first(f"trigger:{trigger}", TRIGGER_MEMORY) and trigger not in self.jobs:
             ack()
             return

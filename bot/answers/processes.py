@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.answer import Action, Answer, Table, code
 from bot.answers.asking import Asking
+from bot.answers.diagnosis import asked_for, where
 from bot.answers.scan import Found, Scan, processes, scan
 from bot.numbers import moment, percent, size, span
 from bot.questions import Json
@@ -14,12 +15,14 @@ ROWS = 20
 
 def top(request: Request, asking: Asking) -> Answer:
     target = request.target
+    asked: tuple[str, ...] = ()
     if target:
         found = asking.api.diagnosis(target.place, gpu=target.gpu, lang=asking.lang)
-        seen, where = Scan(1, (found,)), code(target)
+        target, asked = where(found, target), asked_for(found)
+        seen, on = Scan(1, (found,)), code(target)
     else:
         seen = scan(asking)
-        where = asking.say("all.nodes", count=seen.nodes)
+        on = asking.say("all.nodes", count=seen.nodes)
     held = [place for found in seen.diagnoses for place in processes(found)]
     if target and target.gpu is not None:
         held = [place for place in held if place.gpu == target.gpu]
@@ -34,9 +37,10 @@ def top(request: Request, asking: Asking) -> Answer:
     if len(held) > ROWS:
         notes.append(asking.say("more.left", count=len(held) - ROWS))
     return Answer(
-        headline=top_headline(held, where, asking),
+        headline=top_headline(held, on, asking),
         lang=asking.lang,
         facts=(asking.say("top.by", by=asking.say(f"by.{by}")), *simulated(seen, asking)),
+        paragraphs=asked,
         table=top_table(held, by, readings, asking) if held else None,
         notes=tuple(notes),
         actions=(
@@ -61,14 +65,14 @@ def order(place: Found, by: str, readings: dict[tuple[str, int | None], Json]) -
     return place.process.get("memory_used_bytes") or -1.0
 
 
-def top_headline(held: list[Found], where: str, asking: Asking) -> str:
+def top_headline(held: list[Found], on: str, asking: Asking) -> str:
     if not held:
-        return asking.say("top.none", where=where)
+        return asking.say("top.none", where=on)
     known = [place.process.get("memory_used_bytes") for place in held]
     count = len({(place.node, place.process.get("pid")) for place in held})
     if None in known:
-        return asking.say("top.unknown", count=count, where=where)
-    return asking.say("top.memory", count=count, total=size(sum(known)), where=where)  # type: ignore[arg-type]
+        return asking.say("top.unknown", count=count, where=on)
+    return asking.say("top.memory", count=count, total=size(sum(known)), where=on)  # type: ignore[arg-type]
 
 
 def top_table(

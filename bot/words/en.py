@@ -76,7 +76,7 @@ SENTENCES = {
     "fleet.empty.step": "Start an agent on a GPU node: `gpudiag agent --api URL`.",
     "fleet.age": "newest data {newest} old, oldest {oldest}",
     "fleet.silent": "{count} silent",
-    "fleet.more": "{count} more nodes are not shown.",
+    "fleet.more": "Not shown: {count} more.",
     "c.node": "Node",
     "c.state": "State",
     "c.gpus": "GPUs",
@@ -91,8 +91,8 @@ SENTENCES = {
     "c.power": "Power",
     "c.for": "For",
     # processes and idle
-    "top.memory": "{count} processes hold {total} on {where}",
-    "top.unknown": "{count} processes use the GPUs of {where}",
+    "top.memory": "{count} processes with {total} on {where}",
+    "top.unknown": "{count} processes on the GPUs of {where}",
     "top.none": "No process is seen on {where}",
     "top.by": "sorted by {by}",
     "by.memory": "memory",
@@ -100,7 +100,7 @@ SENTENCES = {
     "by.power": "power",
     "all.nodes": "{count} nodes",
     "looked": "Looked at {seen} of {count} nodes; {missed} did not answer in time.",
-    "idle.some": "{count} GPUs hold memory but have been idle for {span} or longer: {total} reserved",
+    "idle.some": "{count} GPUs with memory reserved and idle for {span} or longer: {total}",
     "idle.none": "No GPU has been reserved and idle for {span} or longer",
     "idle.note": "Idle and reserved is not a fault: a serving engine keeps its pool. Ask the owner before you free anything.",
     # calculator
@@ -216,7 +216,7 @@ SENTENCES = {
     "d.channel.no": "channel {channel} cannot be written to ({code})",
     "d.channel.cure": "Invite the bot to channel {channel}: `/invite @gpudiag`.",
     "d.lost": "{count} answers did not arrive (see the log)",
-    "d.more": "{count} optional things are off",
+    "d.more": "optional and off: {count}",
     # help and problems
     "help": "Ask what your GPUs are doing, and why",
     "help.note": "Answers are only for you; end with `here` to answer in the channel. `lang=ko` answers in Korean.",

@@ -32,6 +32,12 @@ def test_the_fleet_stands_worst_first(anyone: Person):
     assert [row[0]["text"] for row in table["rows"][1:]] == ["node-7", "node-2", "node-8", "node-3", "node-1"]
 
 
+def test_commands_that_carry_no_trigger_are_not_taken_for_one(person: Person):
+    answers = [person.types(text, trigger_id="").message for text in ("why node-3", "help")]
+
+    assert [header(answer) for answer in answers] == [POOL, "Ask what your GPUs are doing, and why"]
+
+
 def test_here_answers_the_whole_channel(person: Person, slack: SlackDouble):
     person.types("why node-3 here")
 

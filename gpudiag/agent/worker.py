@@ -221,13 +221,14 @@ class Worker:
 
     def _look(self) -> None:
         """Everything but the fast values, of all GPUs; what must not wait is done between two calls."""
-        if not self._sweeps:
-            self._sweep()  # asked twice within a second: no snapshot goes without a sample
         if not self._have_driver():
             return
         try:
             if self.library.count_changed():
                 self.library.find_devices()
+                self._sweeps.clear()
+            if not self._sweeps:
+                self._sweep()  # asked twice within a second, or GPUs are new: none goes without a sample
             for device in self.library.look(self._clock):
                 self._sweep_when_due()
                 if not self.library.is_open:

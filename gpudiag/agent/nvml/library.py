@@ -75,10 +75,10 @@ class Library:
         found: list[Device] = []
         for index in range(self._count()):
             device = self._find(index, known, by_index.get(index))
-            if device.uuid in taken:  # no two GPUs have one: the address tells them apart
-                device = self._find(index, {}, None)
-                device.uuid = None
+            if device.uuid in taken:
+                device.uuid = None  # no two GPUs have one: the address tells them apart
             taken.add(device.uuid)
+            known.pop(device.uuid or "", None)
             found.append(device)
         self.devices = found
 

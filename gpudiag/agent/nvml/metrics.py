@@ -52,7 +52,7 @@ def decoded(value: Any) -> str | None:
 
 
 def _watts(answer: int) -> tuple[float]:
-    return (answer / 1000,)
+    return (answer if answer in NOT_AVAILABLE else answer / 1000,)
 
 
 def _switch(answer: int) -> tuple[bool]:
@@ -116,7 +116,7 @@ RARE: tuple[Row, ...] = (
         ("power_limit_max_watts",),
         "nvmlDeviceGetPowerManagementLimitConstraints",
         (),
-        lambda limits: (limits[1] / 1000,),
+        lambda limits: _watts(limits[1]),
     ),
     Row(("sm_clock_max_megahertz",), "nvmlDeviceGetMaxClockInfo", (_SM,)),
     Row(("application_sm_clock_megahertz",), "nvmlDeviceGetApplicationsClock", (_GRAPHICS,)),

@@ -31,7 +31,8 @@ def ask_processes(nvml: Calls, device: Device, time_of_day: float) -> Iterator[N
     for kind, name in _LISTS:
         for mig, handle in handles:
             for process in _listed(nvml, device, name, handle):
-                _add_use(found, device, process, kind, mig)
+                if process.pid:  # 0 is no process
+                    _add_use(found, device, process, kind, mig)
             yield
     _add_utilization(nvml, device, found, time_of_day)
     device.uses = found

@@ -115,6 +115,7 @@ class Nvml:
             rule.active = 0
         self.state.rule_count = 0
         self.state.system_failure = SUCCESS
+        self.state.told_gpus = 0
         for gpu in self.gpus:
             gpu.state.failure = SUCCESS
         self._wake()
@@ -133,6 +134,10 @@ class Nvml:
         """Every call answers with this code."""
         self.state.system_failure = code
         self._wake()
+
+    def claims_gpus(self, count: int) -> None:
+        """Counts so many GPUs, which it has not; 0 ends it."""
+        self.state.told_gpus = count
 
     def clock_is(self, seconds: float) -> None:
         """Sets the clock of the driver's time stamps; 0 gives it back to the real one."""

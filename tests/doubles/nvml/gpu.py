@@ -160,6 +160,14 @@ class Gpu:
         )
         return self.lacks(*lists, code=NO_PERMISSION)
 
+    def is_vgpu_guest(self, *, licensed: bool) -> Self:
+        """Is a slice that a hypervisor gives to this virtual machine."""
+        return self.sets(virtualization=2, licensed=int(licensed))
+
+    def claims_lists_of(self, count: int) -> Self:
+        """Says of its lists that they have so many entries, which they have not; 0 ends it."""
+        return self.sets(told_count=count)
+
     def counts_ecc(self, *, uncorrected: int = 0, corrected: int = 0) -> Self:
         """Adds memory errors to the volatile and the aggregate counters of the whole and of the DRAM."""
         for row, count in ((0, corrected), (1, uncorrected)):

@@ -106,7 +106,10 @@ class Ecc(ctypes.Structure):
 
 
 class Gpu(ctypes.Structure):
-    """One board. `answers` holds a return code per function, 0 where the function works."""
+    """One board. `answers` holds a return code per function, 0 where the function works.
+
+    `told_count`, where it is not 0, is the length that lists claim to have, whatever they hold.
+    """
 
     _fields_ = [
         ("present", c_uint32),
@@ -192,6 +195,9 @@ class Gpu(ctypes.Structure):
         ("mig_mode", c_uint32),
         ("mig_pending", c_uint32),
         ("encoder_sessions", c_uint32),
+        ("virtualization", c_uint32),
+        ("licensed", c_uint32),
+        ("told_count", c_uint32),
         ("process_count", c_uint32),
         ("process_seen_us", c_uint64),
         ("processes", Process * PROCESSES),
@@ -244,6 +250,8 @@ class State(ctypes.Structure):
         ("rule_count", c_uint32),
         ("system_failure", c_uint32),
         ("cuda_version", c_uint32),
+        ("told_gpus", c_uint32),
+        ("padding", c_uint32),
         ("now_us", c_uint64),
         ("event_count", c_uint64),
         ("driver_version", c_char * 80),

@@ -297,6 +297,7 @@ static nvmlReturn_t count_boards(unsigned int *count)
     NEED(count);
     *count = 0;
     for (int gpu = 0; gpu < (int)state->gpu_count; gpu++) *count += state->gpus[gpu].present != 0;
+    if (state->told_gpus) *count = state->told_gpus;
     return NVML_SUCCESS;
 }
 
@@ -444,7 +445,7 @@ TABLE(nvmlDeviceGetTemperatureThreshold, nvmlTemperatureThresholds_t, DOUBLE_THR
       threshold_c)
 TABLE(nvmlDeviceGetNvLinkState, unsigned int, GPU.nvlinks, nvmlEnableState_t, nvlink_up)
 
-NUMBER(nvmlDeviceGetVirtualizationMode, nvmlGpuVirtualizationMode_t, NVML_GPU_VIRTUALIZATION_MODE_NONE)
+NUMBER(nvmlDeviceGetVirtualizationMode, nvmlGpuVirtualizationMode_t, GPU.virtualization)
 TABLE(nvmlDeviceGetDefaultApplicationsClock, nvmlClockType_t, DOUBLE_CLOCKS, unsigned int, boost_clock_mhz)
 
 static nvmlReturn_t share(unsigned int percent, unsigned int *utilization, unsigned int *period_us)
@@ -467,6 +468,24 @@ ENGINE(nvmlDeviceGetEncoderUtilization, encoder_percent)
 ENGINE(nvmlDeviceGetDecoderUtilization, decoder_percent)
 ENGINE(nvmlDeviceGetJpgUtilization, jpeg_percent)
 ENGINE(nvmlDeviceGetOfaUtilization, ofa_percent)
+
+/* ---- licence of a vGPU guest ---- */
+
+nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)
+{
+    DEVICE(nvmlDeviceGetGridLicensableFeatures_v4);
+    NEED(features);
+    if (GPU.virtualization != NVML_GPU_VIRTUALIZATION_MODE_VGPU) return NVML_ERROR_NOT_SUPPORTED;
+    memset(features, 0, sizeof *features);
+    features->isGridLicenseSupported = 1;
+    features->licensableFeaturesCount = 1;
+    nvmlGridLicensableFeature_t *feature = &features->gridLicensableFeatures[0];
+    feature->featureCode = NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE;
+    feature->featureEnabled = 1;
+    feature->featureState = GPU.licensed;
+    snprintf(feature->productName, sizeof feature->productName, "NVIDIA Virtual Compute Server");
+    return NVML_SUCCESS;
+}
 
 /* ---- identity ---- */
 
@@ -650,7 +669,7 @@ nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t type, 
     if (GPU.mig_mode && type != NVML_TOTAL_POWER_SAMPLES) return NVML_ERROR_NOT_SUPPORTED;
     *value_type = NVML_VALUE_TYPE_UNSIGNED_INT;
     if (!samples) {
-        *count = DOUBLE_SAMPLES;
+        *count = GPU.told_count ? GPU.told_count : DOUBLE_SAMPLES;
         return NVML_SUCCESS;
     }
     unsigned int available = collect_samples(&GPU, (unsigned int)type, last_seen, found);
@@ -888,7 +907,7 @@ nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t device, nvmlPageRetirementCa
     DEVICE(nvmlDeviceGetRetiredPages);
     NEED(count);
     if ((unsigned int)cause >= 2) return NVML_ERROR_INVALID_ARGUMENT;
-    unsigned int retired = GPU.retired_count[cause], room = *count;
+    unsigned int retired = GPU.told_count ? GPU.told_count : GPU.retired_count[cause], room = *count;
     *count = retired;
     if (retired == 0) return NVML_SUCCESS;
     if (!addresses || room < retired) return NVML_ERROR_INSUFFICIENT_SIZE;
@@ -918,8 +937,8 @@ nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t device, nvmlPageRetirementCa
             }                                                                                          \
             found++;                                                                                   \
         }                                                                                              \
-        *count = found;                                                                                \
-        return found > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;                             \
+        *count = GPU.told_count ? GPU.told_count : found;                                              \
+        return *count > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;                            \
     }
 #define WITH_INSTANCES                                                                                 \
     info->gpuInstanceId = process->gpu_instance;                                                       \
@@ -963,8 +982,8 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device, nvmlProcessUti
         found++;
     }
     if (found == 0) return NVML_ERROR_NOT_FOUND;
-    *count = found;
-    return found > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+    *count = GPU.told_count ? GPU.told_count : found;
+    return *count > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetEncoderSessions(nvmlDevice_t device, unsigned int *count, nvmlEncoderSessionInfo_t *infos)
@@ -1033,7 +1052,7 @@ nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned int *c
 {
     DEVICE(nvmlDeviceGetMaxMigDeviceCount);
     NEED(count);
-    *count = GPU.mig_mode ? DOUBLE_MIG_DEVICES : 0;
+    *count = GPU.told_count ? GPU.told_count : GPU.mig_mode ? DOUBLE_MIG_DEVICES : 0;
     return NVML_SUCCESS;
 }
 

@@ -11,6 +11,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from gpudiag.errors import GpudiagError
 
 NAME = "agent.sock"
 LONGEST_REQUEST = 4096
+VISIT_SECONDS = 5.0  # for the whole request: who says nothing keeps the others waiting
 
 
 class NoAgent(GpudiagError):
@@ -102,17 +104,13 @@ class Door:
                 visitor, _ = self._socket.accept()
             except OSError:
                 return
-            with visitor:
-                visitor.settimeout(5.0)
-                try:
-                    visitor.sendall(self._answer(visitor))
-                except OSError:
-                    continue
+            with visitor, contextlib.suppress(OSError):
+                visitor.sendall(self._answer(visitor))
 
     def _answer(self, visitor: socket.socket) -> bytes:
         try:
             request = msgspec.json.decode(_line(visitor), type=dict[str, Any])
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return _refusal("this is not one line of JSON")
         asked = request.get("ask")
         answer = self._answers.get(str(asked))
@@ -120,7 +118,10 @@ class Door:
             return _refusal(f"cannot be asked for {asked!r}; can for: {', '.join(self._answers)}")
         if asked in self._private and _user_of(visitor) not in (0, os.geteuid()):
             return _refusal("only root and the agent's own user may do this; try sudo", forbidden=True)
-        return answer(request)
+        try:
+            return answer(request)
+        except Exception as error:  # the door stays open for the next one
+            return _refusal(f"the answer failed: {type(error).__name__}: {error}"[:200])
 
 
 def _refusal(why: str, *, forbidden: bool = False) -> bytes:
@@ -128,12 +129,14 @@ def _refusal(why: str, *, forbidden: bool = False) -> bytes:
 
 
 def _line(visitor: socket.socket) -> bytes:
-    content = b""
+    content, until = b"", time.monotonic() + VISIT_SECONDS
     while b"\n" not in content and len(content) < LONGEST_REQUEST:
+        visitor.settimeout(max(0.01, until - time.monotonic()))
         chunk = visitor.recv(LONGEST_REQUEST)
         if not chunk:
             break
         content += chunk
+    visitor.settimeout(VISIT_SECONDS)
     return content
 
 
@@ -173,7 +176,10 @@ def ask(request: dict[str, Any], folder: Path | None = None, timeout: float = 10
 
 def _checked(answer: bytes) -> bytes:
     if answer.startswith(b'{"error":'):
-        refusal = msgspec.json.decode(answer)
+        try:
+            refusal = msgspec.json.decode(answer, type=dict[str, Any])
+        except msgspec.DecodeError:
+            raise NoAgent("what answers on this host is no agent of this version") from None
         kind = NotAllowed if refusal.get("forbidden") else GpudiagError
         raise kind(f"the agent: {refusal['error']}")
     return answer

@@ -247,7 +247,7 @@ class Agent:
             self.observer.stop()
             if self._reporter is not None:
                 self._sender.join(2.0)
-                for snapshot in self._queue:
+                for snapshot in list(self._queue):  # the one that hangs in the network as well
                     self._reporter.keep(snapshot)
 
     def stop(self) -> None:
@@ -296,7 +296,8 @@ class Agent:
         wait = 0.0
         while not self._stop.is_set():
             if self._queue:
-                wait = reporter.report(self._queue.popleft(), self._clock.monotonic())
+                wait = reporter.report(self._queue[0], self._clock.monotonic())
+                self._queue.popleft()
                 continue
             if reporter.waiting:
                 wait = reporter.push(self._clock.monotonic())

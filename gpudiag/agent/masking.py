@@ -11,6 +11,8 @@ import re
 
 MASK = "***"
 LONGEST = 512
+LOOKED_AT = 8_000  # characters of a command line: what is made to be long must not cost more
+LONGEST_ARGUMENT = 2_000
 
 _SECRET_WORDS = frozenset(
     {
@@ -60,6 +62,7 @@ _BEARER = re.compile(r"\b((?:bearer|basic|token)\s+)[A-Za-z0-9+/=_\-.]{8,}", re.
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL
 )
+_LAST_PIECE = re.compile(r"(?<![^\s,;&?])[^\s,;&?]*$")
 
 # Programs whose short options take a password: the option, and whether the value is glued to it.
 _SHORT_OPTIONS = {
@@ -73,7 +76,13 @@ def masked(arguments: list[str]) -> str:
     words: list[str] = []
     hide_next = False
     short = _SHORT_OPTIONS.get(arguments[0].rpartition("/")[2]) if arguments else None
-    for argument in arguments:
+    left = LOOKED_AT
+    for whole in arguments:
+        if left <= 0:
+            words.append("…")
+            break
+        argument = _cut(whole)
+        left -= len(argument)
         if hide_next and not _OPTION.match(argument):
             words.append(MASK)
             hide_next = False
@@ -84,6 +93,13 @@ def masked(arguments: list[str]) -> str:
         words.append(word)
     line = printable(" ".join(words))
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+def _cut(argument: str) -> str:
+    """The beginning of a long argument, without its last piece, which may be half of a secret."""
+    if len(argument) <= LONGEST_ARGUMENT:
+        return argument
+    return _LAST_PIECE.sub("", argument[:LONGEST_ARGUMENT]) + "…"
 
 
 def printable(text: str) -> str:

@@ -26,6 +26,7 @@ LIBRARIES_SECONDS = 60.0  # between two looks at mapped libraries
 LIBRARIES_KNOWN_SECONDS = 600.0  # once they are known
 MOST_PROCESSES = 200
 MOST_CHILDREN = 64
+LONGEST_COMMAND = 4096  # looked at to tell a server
 LONGEST_LINE_OF_PARENTS = 12
 
 _MAPPED = (
@@ -343,7 +344,8 @@ class Processes:
                 if stat is None:
                     break
                 command = (raw(f"{self._proc}/{parent}/cmdline") or b"").replace(b"\0", b" ")
-                kind = workload_of_text(f"{command.decode('utf-8', 'replace').strip()}\n{stat.name}")
+                words = command[:LONGEST_COMMAND].decode("utf-8", "replace").strip()
+                kind = workload_of_text(f"{words}\n{stat.name}")
                 if kind.kind == "engine" and kind.role == "server":
                     servers.append(parent)
                 parent = stat.parent

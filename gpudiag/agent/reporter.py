@@ -74,7 +74,9 @@ class Reporter:
         if now < self._not_before:
             return self._not_before - now
         snapshot = self._spool.oldest()
-        if snapshot is not None and self._send(snapshot, now):
+        if snapshot is None:
+            self._cannot_read(now)
+        elif self._send(snapshot, now):
             self._spool.done()
         if not self._spool:
             return 0.0
@@ -88,6 +90,11 @@ class Reporter:
         if not self._spool.add(snapshot) and self._spool.problem:
             self._tell(self._spool.problem)
 
+    def _cannot_read(self, now: float) -> None:
+        if self._spool.problem:
+            self._back_off(now)
+            self._tell(self._spool.problem)
+
     def _send(self, snapshot: bytes, now: float) -> bool:
         """Whether it need not be sent again: it arrived, or is refused for good."""
         try:
@@ -98,7 +105,7 @@ class Reporter:
             return True
         except Busy as error:
             # Everybody was told the same: come back a little later than that, each at another moment.
-            self._not_before = now + error.retry_after * self._chance.uniform(1.0, 1.5)
+            self._not_before = now + max(FIRST_WAIT, error.retry_after) * self._chance.uniform(1.0, 1.5)
             return False
         except (Unauthorized, Forbidden, NotFound) as error:
             self._back_off(now, least=10.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import zlib
 from collections import deque
 from pathlib import Path
@@ -26,6 +27,7 @@ class Spool:
         self._waiting: deque[tuple[str, int]] = deque()  # name and size, oldest first
         self._size = 0
         self._next = 0
+        self._adding = threading.Lock()  # an agent that stops puts away what its sender still holds
         self.lost = 0
         self.problem: str | None = None  # why nothing can be kept, in words
         self._open()
@@ -43,7 +45,10 @@ class Spool:
                 if name.endswith(".part"):
                     self._remove(path)  # a write that a crash cut off
                 continue
-            size = path.stat().st_size
+            try:
+                size = path.stat().st_size
+            except OSError:
+                continue  # a link to nowhere
             self._waiting.append((name, size))
             self._size += size
             self._next = int(name[: -len(_SUFFIX)]) + 1
@@ -53,7 +58,10 @@ class Spool:
 
     def add(self, snapshot: bytes) -> bool:
         """Keeps one behind all others; False where the disk does not take it, and then it is lost."""
-        content = zlib.compress(snapshot, 1)
+        with self._adding:
+            return self._add(zlib.compress(snapshot, 1))
+
+    def _add(self, content: bytes) -> bool:
         name = f"{self._next:016d}{_SUFFIX}"
         aside = self._folder / f"{name}.part"
         try:
@@ -78,13 +86,22 @@ class Spool:
         return True
 
     def oldest(self) -> bytes | None:
-        """The snapshot that is to be sent next; a file that a crash has spoilt is passed over as lost."""
+        """The snapshot that is to be sent next; a file that a crash has spoilt is passed over as lost.
+
+        None also where it cannot be read just now (`problem` tells why): it is not given up for that.
+        """
         while self._waiting:
             try:
-                return zlib.decompress((self._folder / self._waiting[0][0]).read_bytes())
-            except (OSError, zlib.error):
+                content = zlib.decompress((self._folder / self._waiting[0][0]).read_bytes())
+            except (FileNotFoundError, IsADirectoryError, zlib.error):
                 self.lost += 1
                 self._drop_oldest()
+            except OSError as error:
+                self.problem = _in_words(self._folder, error)
+                return None
+            else:
+                self.problem = None
+                return content
         return None
 
     def done(self) -> None:

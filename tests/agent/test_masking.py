@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,3 +94,20 @@ def test_a_value_after_a_secret_option_never_shows(option: str, value: str) -> N
     words = masked(["tool", option, f"Q{value}Q", f"{option}=Q{value}Q"]).split()
 
     assert words == ["tool", option, "***", f"{option}=***"]
+
+
+@pytest.mark.parametrize("piece", ["x-", "?token", "a.", "-eyJ", "token "])
+def test_a_command_line_that_is_made_to_be_long_costs_little(piece: str) -> None:
+    start = time.process_time()
+    masked(["tool", piece * 60_000, *[piece * 500] * 1_000])
+
+    assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize("length", range(1_960, 2_001, 5))
+def test_half_a_secret_at_the_end_of_what_is_looked_at_does_not_show(length: int) -> None:
+    line = masked(
+        ["tool", "-----BEGIN A PRIVATE KEY-----", f"?token={'a' * (length - 50)}&key=sk-hunter2hunter2"]
+    )
+
+    assert "hunter" not in line

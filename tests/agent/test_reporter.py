@@ -116,6 +116,15 @@ def test_a_retry_after_is_respected(server: Server, reporter: Reporter) -> None:
     assert server.got == [b"one", b"two"]
 
 
+def test_a_server_that_says_come_back_at_once_is_not_hammered(server: Server, reporter: Reporter) -> None:
+    server.fails = Busy("full")
+    server.fails.retry_after = 0.0
+    reporter.report(b"one", 0.0)
+
+    assert reporter.push(0.5) > 0.4
+    assert server.tries == 1
+
+
 def test_the_first_report_comes_at_a_random_moment(tmp_path: Path) -> None:
     phases = {
         round(Reporter(Server(), Spool(tmp_path), chance=random.Random(seed)).phase(10.0), 2)

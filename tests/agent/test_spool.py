@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -83,6 +84,7 @@ def test_names_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
 def test_a_full_disk_loses_the_snapshot_and_says_what_to_do(tmp_path: Path) -> None:
     program = """
 import sys
+import threading
 from pathlib import Path
 import resource, signal
 from gpudiag.agent.spool import Spool
@@ -101,6 +103,49 @@ print(spool.add(b"small"), len(spool), spool.problem)
     assert first.startswith("True False 1 snapshots cannot be kept in")
     assert "Free space" in first
     assert second == "True 2 None"
+
+
+def test_a_link_to_nowhere_does_not_keep_the_agent_from_starting(tmp_path: Path) -> None:
+    Spool(tmp_path).add(b"ours")
+    (tmp_path / "0000000000000007.snapshot").symlink_to(tmp_path / "nowhere")
+
+    assert drained(Spool(tmp_path)) == [b"ours"]
+
+
+def test_what_cannot_be_read_just_now_is_not_given_up(tmp_path: Path) -> None:
+    program = """
+import os, sys, resource
+from pathlib import Path
+from gpudiag.agent.spool import Spool
+spool = Spool(Path(sys.argv[1]))
+spool.add(b"kept")
+limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+print(spool.oldest(), spool.lost, spool.problem)
+resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+print(spool.oldest(), spool.lost, spool.problem)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    first, second = result.stdout.splitlines()
+
+    assert first.startswith("None 0 snapshots cannot be kept in")
+    assert second == "b'kept' 0 None"
+
+
+def test_two_that_add_at_one_time_lose_nothing(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    threads = [
+        threading.Thread(target=lambda n=n: [spool.add(b"%d-%d" % (n, m)) for m in range(20)])
+        for n in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(set(drained(spool))) == 60
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gpudiag.client import Client
+from tests.agent.loopback import Engine, Receiver
 from tests.agent.machine import FakeHost
 from tests.doubles.nvml import Nvml
 
@@ -24,3 +26,25 @@ def host(tmp_path: Path) -> FakeHost:
     root = tmp_path / "host"
     root.mkdir()
     return FakeHost(root)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """The API's side."""
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+@pytest.fixture
+def client(receiver: Receiver) -> Iterator[Client]:
+    with Client(receiver.address, timeout=2.0) as client:
+        yield client
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    """An inference server."""
+    engine = Engine()
+    yield engine
+    engine.close()

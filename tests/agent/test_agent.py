@@ -3,149 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import os
-import signal
 import statistics
-import subprocess
-import sys
 import threading
 import time
-import zlib
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import msgspec
 import pytest
-import zstandard
 
-from gpudiag.agent import Agent, Observer, ScaledClock, ask, watch
-from gpudiag.agent.local import NoAgent
+from gpudiag.agent.spool import Spool
 from gpudiag.client import Client, Unreachable
 from gpudiag.model import Snapshot
+from tests.agent.loopback import Receiver
 from tests.agent.machine import FakeHost
+from tests.agent.running import Running, until
 from tests.doubles.nvml import GIB, Nvml
-
-FAST = 60  # seconds of the scenario in one real second
-
-
-class Receiver:
-    """An address on loopback that takes reports, answers as told, and remembers."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.got: list[Snapshot] = []
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.take(body, self.headers["Content-Encoding"])
-                answer = b'{"stored": 1, "duplicates": 0, "time": 0}'
-                self.send_response(receiver.status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Retry-After", "2")
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, format: str, *arguments: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self.thread.start()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_address[1]}"
-
-    def take(self, body: bytes, encoding: str | None) -> None:
-        content = body
-        if encoding == "gzip":
-            content = zlib.decompress(body, 31)
-        elif encoding == "zstd":
-            content = zstandard.ZstdDecompressor().decompress(body)
-        if self.status == 200:
-            self.got.append(msgspec.json.decode(content, type=Snapshot))
-
-    def sequences(self) -> list[int]:
-        return [snapshot.agent.sequence for snapshot in self.got if snapshot.agent]
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
-
-
-def until(condition: object, seconds: float = 15.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
-
-
-class Running:
-    """An agent in a thread, on a clock that runs fast."""
-
-    def __init__(self, host: FakeHost, tmp_path: Path, api: object = None) -> None:
-        self.clock = ScaledClock(FAST)
-        self.runtime = tmp_path / "run"
-        self.said: list[str] = []
-        self.agent = Agent(
-            Observer(
-                node="node-1",
-                clock=self.clock,
-                proc=str(host.proc),
-                sys=str(host.sys),
-                kmsg=str(host.kmsg),
-                state=tmp_path,
-            ),
-            api,  # type: ignore[arg-type]
-            state=tmp_path,
-            runtime=self.runtime,
-            say=self.said.append,
-        )
-        self.ended: list[str] = []
-        self.thread = threading.Thread(target=lambda: self.ended.append(self.agent.run()))
-
-    def __enter__(self) -> Running:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.agent.stop()
-        self.thread.join(10)
-        assert not self.thread.is_alive()
-
-    def takes(self, count: int) -> list[Snapshot]:
-        """Waits until so many more snapshots were taken; all there are."""
-        wanted = len(self.agent.history) + count
-        until(lambda: len(self.agent.history) >= wanted)
-        return self.agent.history
-
-    def passes(self, seconds: float) -> Running:
-        self.clock.wait(threading.Event(), seconds)
-        return self
-
-
-@pytest.fixture
-def client(receiver: Receiver) -> Iterator[Client]:
-    with Client(receiver.address, timeout=2.0) as client:
-        yield client
-
-
-# ---- reports
 
 
 def test_a_report_carries_gpus_processes_host_and_events(
@@ -201,6 +73,64 @@ def test_an_agent_that_is_stopped_keeps_what_it_could_not_send(
 
     assert len(starts) == 2
     assert [sequences == list(range(len(sequences))) for sequences in per_start] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, b"<html>log in to the hotel</html>"),
+        (200, b"[" * 100_000),
+        (401, b"{}"),
+        (404, b"not here"),
+        (429, b""),
+        (500, b"Traceback (most recent call last)"),
+        (502, b"\xff\xfe"),
+    ],
+)
+def test_whatever_answers_instead_of_the_api_nothing_is_lost(
+    nvml: Nvml, host: FakeHost, tmp_path: Path, receiver: Receiver, client: Client, status: int, body: bytes
+) -> None:
+    good, receiver.status, receiver.body = receiver.body, status, body
+    with Running(host, tmp_path, client) as running:
+        running.takes(3)
+        receiver.got.clear()
+        receiver.status, receiver.body = 200, good
+        until(lambda: len(receiver.got) >= 5)
+
+    assert receiver.sequences() == list(range(len(receiver.got)))
+    assert not any("Traceback" in line or "Error:" in line for line in running.said)
+
+
+@pytest.mark.parametrize("status", [413, 422])
+def test_what_the_api_refuses_for_good_is_counted_and_holds_up_nothing(
+    nvml: Nvml, host: FakeHost, tmp_path: Path, receiver: Receiver, client: Client, status: int
+) -> None:
+    good, receiver.status, receiver.body = receiver.body, status, b'{"detail": "refused at gpus[0]"}'
+    with Running(host, tmp_path, client) as running:
+        running.takes(3)
+        receiver.status, receiver.body = 200, good
+        until(lambda: len(receiver.got) >= 3)
+    last = receiver.got[-1].agent
+
+    assert last is not None
+    assert last.lost_snapshots >= 2
+    assert receiver.sequences() == list(range(last.sequence + 1))[-len(receiver.got) :]
+    assert any("refused at gpus[0]" in line for line in running.said)
+
+
+def test_an_agent_that_stops_keeps_what_hangs_in_the_network(
+    nvml: Nvml, host: FakeHost, tmp_path: Path, receiver: Receiver
+) -> None:
+    receiver.delay = 6.0
+    with Client(receiver.address, timeout=4.0) as client:
+        with Running(host, tmp_path, client) as running:
+            running.takes(2)
+        waiting = Spool(tmp_path / "spool" / "node-1")
+        first = msgspec.json.decode(waiting.oldest() or b"", type=Snapshot).agent
+        until(lambda: not any(thread.name == "sender" for thread in threading.enumerate()))
+
+    assert len(waiting) >= 2
+    assert first is not None and first.sequence == 0
 
 
 class Nobody:
@@ -315,246 +245,3 @@ def test_a_part_that_answers_garbage_takes_no_other_with_it(
     assert snapshot.host is not None
     assert snapshot.host.memory_total_bytes is None
     assert ("host", "host", "unknown_error") in [(g.subject, g.metric, g.reason) for g in snapshot.gaps]
-
-
-# ---- the door
-
-
-def test_history_is_given_at_the_door(nvml: Nvml, host: FakeHost, tmp_path: Path) -> None:
-    with Running(host, tmp_path) as running:
-        running.takes(4)
-        everything = msgspec.json.decode(ask({"ask": "history"}, running.runtime), type=list[Snapshot])
-        latest = msgspec.json.decode(
-            ask({"ask": "history", "seconds": 15}, running.runtime), type=list[Snapshot]
-        )
-
-    assert [s.agent.sequence for s in everything if s.agent] == list(range(len(everything)))
-    assert len(latest) < len(everything)
-
-
-def test_the_gpus_are_let_go_of_on_request(nvml: Nvml, host: FakeHost, tmp_path: Path) -> None:
-    with Running(host, tmp_path) as running:
-        running.takes(1)
-        answer = msgspec.json.decode(ask({"ask": "release", "seconds": 120}, running.runtime))
-        calls = nvml.calls()
-        snapshot = running.takes(2)[-1]
-        status = msgspec.json.decode(ask({"ask": "status"}, running.runtime))
-
-        assert answer["released"] is True
-        assert nvml.calls() == calls
-        assert snapshot.nvml is not None
-        assert snapshot.nvml.released is True
-        assert status["released"] is True
-
-        ask({"ask": "resume"}, running.runtime)
-        assert running.takes(2)[-1].gpus[0].power_watts == 70
-
-
-@pytest.mark.parametrize(
-    "request_line", [b"nonsense\n", b"[1]\n", b'{"ask": "secrets"}\n', b"\n", b"x" * 10_000]
-)
-def test_a_visitor_who_talks_nonsense_gets_a_sentence(
-    nvml: Nvml, host: FakeHost, tmp_path: Path, request_line: bytes
-) -> None:
-    import socket
-
-    with Running(host, tmp_path) as running:
-        running.passes(5)
-        with socket.socket(socket.AF_UNIX) as door:
-            door.connect(str(running.runtime / "agent.sock"))
-            door.sendall(request_line)
-            answer = msgspec.json.decode(door.recv(4096))
-
-    assert answer["error"]
-
-
-def test_a_second_agent_leaves_the_first_ones_door_alone(nvml: Nvml, host: FakeHost, tmp_path: Path) -> None:
-    with Running(host, tmp_path) as first:
-        first.passes(5)
-        with Running(host, tmp_path) as second:
-            second.passes(5)
-        ask({"ask": "status"}, first.runtime)
-
-    assert any("another agent runs here" in line for line in second.said)
-
-
-def test_without_an_agent_the_sentence_says_how_to_start_one(tmp_path: Path) -> None:
-    with pytest.raises(NoAgent, match="gpudiag agent"):
-        ask({"ask": "status"}, tmp_path)
-
-
-# ---- without a server
-
-
-def test_a_short_look_needs_no_server(nvml: Nvml, host: FakeHost) -> None:
-    nvml.gpu(1).is_lost()
-    observer = Observer(
-        source="local",
-        interval=2,
-        clock=ScaledClock(20),
-        proc=str(host.proc),
-        sys=str(host.sys),
-        kmsg=str(host.kmsg),
-    )
-    done: list[float] = []
-    snapshots = watch(10, done.append, observer)
-
-    assert len(snapshots) == 5
-    assert {snapshot.source for snapshot in snapshots} == {"local"}
-    assert snapshots[-1].gpus[1].error == "gpu_is_lost"
-    assert done == sorted(done)
-    assert done[-1] == pytest.approx(1.0, abs=0.1)
-
-
-def test_a_short_look_at_a_driver_that_hangs_takes_long_enough_to_tell(nvml: Nvml, host: FakeHost) -> None:
-    nvml.call("*").hangs()
-    observer = Observer(
-        source="local", interval=2, clock=ScaledClock(20), proc=str(host.proc), sys=str(host.sys)
-    )
-    last = watch(6, observer=observer)[-1]
-    nvml.is_well_again()
-
-    assert last.nvml is not None
-    assert last.nvml.silent_seconds is not None
-    assert last.nvml.silent_seconds > 10
-
-
-# ---- as a program
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-c", "import sys; from gpudiag.cli import main; sys.exit(main())", *words]
-
-
-def environment(nvml: Nvml, tmp_path: Path) -> dict[str, str]:
-    folders = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_RUNTIME_DIR": str(tmp_path / "runtime")}
-    return {**nvml.environment(), **folders}
-
-
-def test_the_program_reports_answers_at_its_door_and_ends_on_a_signal(
-    receiver: Receiver, tmp_path: Path
-) -> None:
-    with Nvml(gpus=2) as nvml:
-        env = environment(nvml, tmp_path)
-        agent = subprocess.Popen(
-            command("agent", "--api", receiver.address, "--node", "node-7", "--interval", "1"),
-            env=env,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            until(lambda: len(receiver.got) >= 2)
-            status = subprocess.run(command("agent", "status"), env=env, capture_output=True, text=True)
-            record = subprocess.run(
-                command("record", str(tmp_path / "past"), "--past", "--for", "1h"),
-                env=env,
-                capture_output=True,
-                text=True,
-            )
-            release = subprocess.run(
-                command("agent", "release", "--for", "5m"), env=env, capture_output=True, text=True
-            )
-        finally:
-            agent.send_signal(signal.SIGTERM)
-            _, said = agent.communicate(timeout=10)
-
-    assert {snapshot.node for snapshot in receiver.got} == {"node-7"}
-    assert "reports as node-7" in status.stdout
-    assert "snapshots in" in record.stdout
-    assert len((tmp_path / "past").read_text().splitlines()) >= 2
-    assert "let go of the GPUs for 300 s" in release.stdout
-    assert (agent.returncode, "Traceback" in said) == (0, False)
-
-
-def test_an_agent_that_is_killed_loses_nothing_that_waited_and_sends_nothing_twice(
-    receiver: Receiver, tmp_path: Path
-) -> None:
-    receiver.status = 503
-    with Nvml(gpus=1) as nvml:
-        env = environment(nvml, tmp_path)
-        words = command("agent", "--api", receiver.address, "--interval", "0.5")
-        spool = tmp_path / "state" / "gpudiag" / "spool"
-        agent = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
-        until(lambda: spool.exists() and len(list(spool.glob("*/*.snapshot"))) >= 4)
-        agent.kill()
-        agent.wait()
-        waited = len(list(spool.glob("*/*.snapshot")))
-        receiver.status = 200
-        again = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
-        until(lambda: len(receiver.got) >= waited + 2)
-        again.send_signal(signal.SIGTERM)
-        again.wait(timeout=10)
-    names = [(s.agent.start_id, s.agent.sequence) for s in receiver.got if s.agent]
-    first = [sequence for start, sequence in names if start == names[0][0]]
-
-    assert first == list(range(waited))
-    assert len(set(names)) == len(names)
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["agent", "--token-file", "/nowhere/token"], "token file /nowhere/token cannot be read"),
-        (["agent", "--api", "nonsense"], "wants an address"),
-        (["agent", "--interval", "soon"], "wants a span of time"),
-        (["agent", "status"], "no agent answers on this host"),
-        (["record", "/nowhere/file", "--for", "0.2s", "--interval", "0.2s"], "cannot be written"),
-        (["replay", "/nowhere/file"], "cannot be read"),
-    ],
-)
-def test_a_mistake_is_one_sentence_and_no_traceback(tmp_path: Path, words: list[str], sentence: str) -> None:
-    with Nvml(gpus=1) as nvml:
-        result = subprocess.run(
-            command(*words), env=environment(nvml, tmp_path), capture_output=True, text=True, timeout=20
-        )
-
-    assert result.returncode != 0
-    assert sentence in result.stderr
-    assert "Traceback" not in result.stderr
-
-
-def test_a_recording_is_diagnosed_again(tmp_path: Path) -> None:
-    file = tmp_path / "recording.jsonl"
-    with Nvml(gpus=2) as nvml:
-        nvml.gpu(1).is_lost()
-        env = environment(nvml, tmp_path)
-        recorded = subprocess.run(
-            command("record", str(file), "--for", "2s", "--interval", "0.5s", "--node", "node-9"),
-            env=env,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        replayed = subprocess.run(
-            command("replay", str(file), "--json", "--lang", "en"),
-            env=env,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    answer = msgspec.json.decode(replayed.stdout)
-
-    assert "4 snapshots" in recorded.stdout
-    assert (answer["node"], answer["verdict"]["rule"]) == ("node-9", "gpu-lost-bus")
-
-
-def test_a_recording_is_sent_to_an_api(receiver: Receiver, tmp_path: Path) -> None:
-    file = tmp_path / "recording.jsonl"
-    snapshots = [Snapshot(node="node-3", taken_at=float(second)) for second in range(5)]
-    file.write_bytes(b"\n".join(msgspec.json.encode(snapshot) for snapshot in snapshots))
-    result = subprocess.run(
-        command("replay", str(file), "--api", receiver.address), capture_output=True, text=True, check=True
-    )
-
-    assert result.stdout.startswith("5 snapshots sent")
-    assert [snapshot.taken_at for snapshot in receiver.got] == [0, 1, 2, 3, 4]
-
-
-def test_a_line_that_is_no_snapshot_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "broken.jsonl"
-    file.write_text('{"node": "a", "taken_at": 1}\n{"node": "a", "taken_at": "yesterday"}\n')
-    result = subprocess.run(command("replay", str(file)), capture_output=True, text=True)
-
-    assert result.returncode != 0
-    assert "line 2 is no snapshot" in result.stderr
-    assert os.linesep.join(result.stderr.splitlines()[1:]) == ""

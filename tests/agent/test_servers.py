@@ -2,70 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-import pytest
 
 from gpudiag.agent.servers import DeclaredServer, Servers, listening_ports, server_address
 from gpudiag.model import EngineReading, GpuUse, ProcessReading
+from tests.agent.loopback import Engine
 from tests.agent.machine import FakeHost
-
-PAGE = b"""\
-vllm:num_requests_running{model_name="m",engine="0"} 3
-vllm:num_requests_waiting{model_name="m",engine="0"} 1
-vllm:kv_cache_usage_perc{model_name="m",engine="0"} 0.25
-"""
-
-
-class Engine:
-    """A server on loopback that answers as told: `page`, `delay`, `redirect`, `size`."""
-
-    def __init__(self) -> None:
-        self.page, self.delay, self.redirect = PAGE, 0.0, ""
-        self.asked: list[str] = []
-        engine = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                engine.asked.append(self.path)
-                time.sleep(engine.delay)
-                body = b"" if self.path == "/health" else engine.page
-                self.send_response(302 if engine.redirect else 200)
-                if engine.redirect:
-                    self.send_header("Location", engine.redirect)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                with contextlib.suppress(OSError):  # the agent may have had enough
-                    self.wfile.write(body)
-
-            def log_message(self, format: str, *arguments: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self.thread.start()
-
-    @property
-    def port(self) -> int:
-        return int(self.server.server_address[1])
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-
-
-@pytest.fixture
-def engine() -> Iterator[Engine]:
-    engine = Engine()
-    yield engine
-    engine.close()
 
 
 def server(port: int, pid: int = 50, *more: str) -> ProcessReading:

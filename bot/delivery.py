@@ -18,6 +18,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_handlers import ConnectionErrorRetryHandler, RateLimitErrorRetryHandler
 from slack_sdk.webhook import WebhookClient
 
+from bot.answers.asking import Place
 from bot.blocks import Json
 from bot.guard import is_slacks
 from bot.mrkdwn import cut
@@ -129,7 +130,7 @@ class Delivery:
         log.error("slack: %s answered %s %s", method, code, detail)
         return SlackRefused(method, code, detail or str(said.get("needed") or ""))
 
-    def tell(self, method: str, **what: Any) -> Json:
+    def say(self, method: str, **what: Any) -> Json:
         """A message; where Slack refuses its layout, its words alone, which are an answer too."""
         try:
             return self.call(method, **what)
@@ -143,19 +144,44 @@ class Delivery:
         what = {"channel": channel, "unfurl_links": False, "unfurl_media": False, **message}
         if thread:
             what["thread_ts"] = thread
-        ts = self.tell("chat.postMessage", **what).get("ts")
+        ts = self.say("chat.postMessage", **what).get("ts")
         if not isinstance(ts, str):
             raise SlackAway("chat.postMessage")
         return ts
 
-    def whisper(self, channel: str, user: str, message: Json, thread: str | None = None) -> None:
-        """A message that only one person sees."""
-        what = {"channel": channel, "user": user, **message, **({"thread_ts": thread} if thread else {})}
-        self.tell("chat.postEphemeral", **what)
+    def whisper(self, place: Place, message: Json, thread: str | None = None) -> None:
+        """A message that only one person sees; a direct one where the bot is not in the channel."""
+        what = {"channel": place.channel, "user": place.user, **message}
+        try:
+            self.say("chat.postEphemeral", **what, **({"thread_ts": thread} if thread else {}))
+        except SlackRefused:
+            self.post(place.user, message)
 
     def edit(self, channel: str, ts: str, message: Json) -> None:
         # chat.update would parse @names and links by default, unlike chat.postMessage.
-        self.tell("chat.update", channel=channel, ts=ts, parse="none", **message)
+        self.say("chat.update", channel=channel, ts=ts, parse="none", **message)
+
+    def answer(
+        self,
+        message: Json,
+        place: Place,
+        response_url: str,
+        thread: str | None = None,
+        *,
+        everybody: bool = False,
+        replace: bool = False,
+    ) -> None:
+        """Answer by the response_url; where it is used up or expired, as a message of our own."""
+        if response_url and self.respond(response_url, message, everybody=everybody, replace=replace):
+            return
+        try:
+            if everybody:
+                self.post(place.channel, message, thread)
+            else:
+                self.whisper(place, message, thread)
+        except (SlackAway, SlackRefused) as error:
+            self.counts["lost"] += 1
+            log.error("slack: an answer did not arrive (%s)", error)
 
     def respond(self, url: str, message: Json, *, everybody: bool = False, replace: bool = False) -> bool:
         """Answer through a response_url. False, logged and counted, when it did not arrive."""

@@ -177,7 +177,7 @@ class SlackBot:
         """The answer that came after its acknowledgement; it takes the place of "Asking…"."""
         answer = job.result()
         public = request.here or answer.public
-        self.tell(message(answer), place, response_url, everybody=public, replace=not public)
+        self.delivery.answer(message(answer), place, response_url, everybody=public, replace=not public)
         self.after(answer)
 
     def after(self, answer: Answer) -> None:
@@ -221,7 +221,7 @@ class SlackBot:
         if direct or request.here or answer.public:
             self.delivery.post(place.channel, message(answer), thread)
         else:
-            self.whisper(message(answer), place, thread)
+            self.delivery.whisper(place, message(answer), thread)
         self.after(answer)
 
     # Buttons, menus.
@@ -254,7 +254,7 @@ class SlackBot:
             self.delivery.post(place.channel, message(answer), pressed.thread)
         else:
             everybody = does == "share" or answer.public or (does == "ask" and pressed.public)
-            self.tell(
+            self.delivery.answer(
                 message(answer), place, pressed.response_url, pressed.thread,
                 everybody=everybody, replace=does == "ask",
             )  # fmt: skip
@@ -273,44 +273,17 @@ class SlackBot:
         try:
             picture = timeline(request, self.desk.asking(place), lang)
             if isinstance(picture, Answer):
-                self.tell(message(picture), place, response_url, thread)
+                self.delivery.answer(message(picture), place, response_url, thread)
                 return
             thread = thread or self.delivery.post(place.channel, short(picture.title))
             self.delivery.upload(place.channel, picture.name, picture.title, picture.png, thread)
         except SlackRefused as refused:
-            self.tell(short(say(lang, "chart.refused", code=refused.code)), place, response_url, thread)
+            self.delivery.answer(
+                short(say(lang, "chart.refused", code=refused.code)), place, response_url, thread
+            )
         except GpudiagError as error:
             said = trouble(error, request, self.desk.asking(place))
-            self.tell(message(said), place, response_url, thread)
-
-    def tell(
-        self,
-        what: Json,
-        place: Place,
-        response_url: str,
-        thread: str | None = None,
-        *,
-        everybody: bool = False,
-        replace: bool = False,
-    ) -> None:
-        """Answer by the response_url; where it is used up or expired, as a message of our own."""
-        if response_url and self.delivery.respond(response_url, what, everybody=everybody, replace=replace):
-            return
-        try:
-            if everybody:
-                self.delivery.post(place.channel, what, thread)
-            else:
-                self.whisper(what, place, thread)
-        except (SlackAway, SlackRefused) as error:
-            self.delivery.counts["lost"] += 1
-            log.error("slack: an answer did not arrive (%s)", error)
-
-    def whisper(self, what: Json, place: Place, thread: str | None) -> None:
-        """To the asker alone; in a direct message where the bot is not in the channel."""
-        try:
-            self.delivery.whisper(place.channel, place.user, what, thread)
-        except SlackRefused:
-            self.delivery.post(place.user, what)
+            self.delivery.answer(message(said), place, response_url, thread)
 
     # The Home tab.
 
@@ -334,10 +307,12 @@ class SlackBot:
             text = from_message(said, self.delivery.download)
         except (SlackRefused, SlackAway) as error:
             code = error.code if isinstance(error, SlackRefused) else "away"
-            self.tell(short(say(lang, "paste.file", code=code)), pressed.place, pressed.response_url)
+            self.delivery.answer(
+                short(say(lang, "paste.file", code=code)), pressed.place, pressed.response_url
+            )
             return
         answer = self.desk.answer(Request("explain", words=(text,) if text else ()), pressed.place)
-        self.tell(message(answer), pressed.place, pressed.response_url)
+        self.delivery.answer(message(answer), pressed.place, pressed.response_url)
 
     def on_modal(self, ack: Ack, body: Json, view: Json) -> None:
         values = view["state"]["values"]

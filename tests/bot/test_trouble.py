@@ -119,7 +119,7 @@ def test_a_response_url_takes_five_messages_and_the_sixth_comes_as_a_message(
     url = slack.response_url(person.channel, person.user)
     place = Place("T0001", person.channel, person.user)
     for number in range(6):
-        bot.program.slack.tell({"text": f"answer {number}"}, place, url)
+        bot.program.slack.delivery.answer({"text": f"answer {number}"}, place, url)
 
     assert [m.text for m in slack.messages] == [f"answer {number}" for number in range(6)]
     assert {m.only_for for m in slack.messages} == {person.user}

@@ -16,9 +16,10 @@ from gpudiag.window.rows import (
     GPU_COLUMNS,
     HOST_COLUMNS,
 )
-from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Subject, Users
+from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Users
 from gpudiag.window.tracks import (
     NAN,
+    Table,
     Track,
 )
 
@@ -45,6 +46,7 @@ class Window:
         self.started = 0.0
         self.snapshots = 0
         self.gpus: dict[str, GpuWindow] = {}
+        self._gpu_table = Table(GPU_COLUMNS)
         self.processes: dict[tuple[int, float], ProcessWindow] = {}
         self.engines: dict[str, EngineWindow] = {}
         self.departed: deque[ProcessWindow] = deque(maxlen=DEPARTED_KEPT)  # had a GPU and ended
@@ -93,11 +95,9 @@ class Window:
         return min(snapshot.taken_at - self.time, 60.0)
 
     def _clock_went_back(self, at: float) -> None:
-        subjects: Iterator[Subject] = iter(
-            [*self.gpus.values(), *self.processes.values(), *self.engines.values(), self.host]
-        )
-        for subject in subjects:
-            subject.track.forget_from(at)
+        for table in self._tables():
+            table.forget_from(at)
+        self.rest()
         self.started = min(self.started, at)
 
     def _rebooted(self, snapshot: Snapshot) -> bool:
@@ -106,22 +106,36 @@ class Window:
         return bool(before and now and before.boot_id and now.boot_id and before.boot_id != now.boot_id)
 
     def _add_gpus(self, snapshot: Snapshot, at: float, seconds: float, rebooted: bool) -> None:
-        seen = set()
-        for reading in snapshot.gpus:
-            key = reading.uuid or reading.bus_id or f"index:{reading.index}"
-            seen.add(key)
-            gpu = self.gpus.get(key)
-            if gpu is None:
-                gpu = self.gpus[key] = GpuWindow(self, reading)
-            gpu.add(at, seconds, reading)
-        nvml_answers = snapshot.nvml is None or snapshot.nvml.error is None
-        if nvml_answers:
-            for key, gpu in list(self.gpus.items()):
-                if key not in seen:
-                    gpu.present = False
-                    if rebooted and len(snapshot.gpus) >= self.most_gpus:
-                        del self.gpus[key]  # another card stands in its place
+        seen = {
+            reading.uuid or reading.bus_id or f"index:{reading.index}": reading for reading in snapshot.gpus
+        }
+        new = [key for key in seen if key not in self.gpus]
+        if new:
+            for key, track in zip(new, self._gpu_table.add_slots(len(new)), strict=True):
+                self.gpus[key] = GpuWindow(self, seen[key], track)
+        if seen:
+            self._gpu_table.begin(at, seconds)
+            for key, reading in seen.items():
+                self.gpus[key].add(at, reading)
+        if len(seen) < len(self.gpus):
+            self._miss_gpus([key for key in self.gpus if key not in seen], snapshot, rebooted)
         self.most_gpus = max(self.most_gpus, len(snapshot.gpus))
+
+    def _miss_gpus(self, keys: list[str], snapshot: Snapshot, rebooted: bool) -> None:
+        """Known GPUs that a snapshot does not carry: gone, unless the driver did not answer at all."""
+        replaced = rebooted and len(snapshot.gpus) >= self.most_gpus
+        for key in keys:
+            self.gpus[key].track.rest()
+            if snapshot.nvml is None or snapshot.nvml.error is None:
+                self.gpus[key].present = False
+                if replaced:
+                    self._remove_gpu(key)  # another card stands in its place
+
+    def _remove_gpu(self, key: str) -> None:
+        slot = self.gpus.pop(key).track.slot
+        self._gpu_table.remove_slot(slot)
+        for gpu in self.gpus.values():
+            gpu.track.slot -= gpu.track.slot > slot
 
     def _add_processes(self, snapshot: Snapshot, at: float, seconds: float) -> None:
         for reading in snapshot.processes:
@@ -249,25 +263,33 @@ class Window:
 
     def pack(self) -> bytes:
         """The coarse levels, which cannot be rebuilt from a few recent snapshots."""
-        levels = {
-            name: [(lv.at.tobytes(), lv.seconds.tobytes(), lv.cells.tobytes()) for lv in track.coarse]
-            for name, track in self._kept_tracks().items()
-            if track.coarse
-        }
-        return msgspec.msgpack.encode([_layouts(), levels])
+        gpus = sorted(self.gpus, key=lambda key: self.gpus[key].track.slot)
+        levels = [[level.pack() for level in table.coarse] for table in self._kept_tables()]
+        return msgspec.msgpack.encode([_layouts(), gpus, levels])
 
     def unpack(self, packed: bytes) -> None:
         """Restore what `pack` kept, for the GPUs this window knows; other layouts are left out."""
-        layouts, levels = msgspec.msgpack.decode(packed)
+        layouts, *rest = msgspec.msgpack.decode(packed)
         if layouts != _layouts():
             return
-        tracks = self._kept_tracks()
-        for name, rows in levels.items():
-            if name in tracks:
-                tracks[name].prepend(rows)
+        gpus, levels = rest
+        ours = sorted(self.gpus, key=lambda key: self.gpus[key].track.slot)
+        sources = [gpus.index(key) if key in gpus else None for key in ours]
+        host, of_gpus = self._kept_tables()
+        if levels[0]:
+            host.prepend(levels[0], 1, [0])
+        if levels[1]:
+            of_gpus.prepend(levels[1], len(gpus), sources)
+        self.rest()
 
-    def _kept_tracks(self) -> dict[str, Track]:
-        return {"host": self.host.track, **{f"gpu:{key}": gpu.track for key, gpu in self.gpus.items()}}
+    def _kept_tables(self) -> tuple[Table, Table]:
+        return self.host.track.table, self._gpu_table
+
+    def _tables(self) -> Iterator[Table]:
+        yield self._gpu_table
+        yield self.host.track.table
+        for subject in (*self.processes.values(), *self.engines.values()):
+            yield subject.track.table
 
     def tracks(self) -> Iterator[Track]:
         """Every track of the node."""
@@ -285,7 +307,7 @@ class Window:
 
 
 def _layouts() -> list[dict[str, int]]:
-    return [columns.coarse.at if columns.coarse else {} for columns in (GPU_COLUMNS, HOST_COLUMNS)]
+    return [columns.coarse.at if columns.coarse else {} for columns in (HOST_COLUMNS, GPU_COLUMNS)]
 
 
 def _samples_in(snapshot: Snapshot) -> int:

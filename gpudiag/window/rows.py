@@ -12,7 +12,7 @@ from gpudiag.model import (
     GpuReading,
     ProcessReading,
 )
-from gpudiag.window.tracks import NAN, Columns
+from gpudiag.window.tracks import HERE, NAN, Columns, Scale
 
 QUIET_PERCENT = 1.0
 SPINNING_PERCENT = 95.0
@@ -21,11 +21,11 @@ SPINNING_PERCENT = 95.0
 GPU_GAUGES = (
     "utilization_percent",
     "memory_used_bytes",
-    "power_watts",
     "sm_clock_megahertz",
     "temperature_celsius",
 )
 GPU_MEANS = (  # sampled as often, and only the mean is kept
+    "power_watts",
     "memory_utilization_percent",
     "pcie_rx_bytes_per_second",
     "pcie_tx_bytes_per_second",
@@ -57,8 +57,25 @@ GPU_RISES = (  # fast counters: their increase since the snapshot before
     "throttle_power_brake_nanoseconds",
 )
 GPU_SHARES = ("quiet", "spinning", *CLOCKS_EVENT)  # share of the samples for which it holds
-GPU_KEPT = (*GPU_GAUGES, "quiet", "spinning", "nvlinks_active", "temperature_margin_celsius", *GPU_USUAL)
-GPU_COLUMNS = Columns(GPU_GAUGES, (*GPU_MEANS, *GPU_SLOW, *GPU_USUAL, *GPU_RISES, *GPU_SHARES), GPU_KEPT)
+HOUR, HALF_A_DAY, WEEK = (60.0, 60), (900.0, 48), (86_400.0, 7)  # seconds a row, rows
+GPU_COLUMNS = Columns(
+    GPU_GAUGES,
+    (*GPU_MEANS, *GPU_SLOW, *GPU_USUAL, *GPU_RISES, *GPU_SHARES, HERE),
+    Columns(
+        ("utilization_percent", "memory_used_bytes", "sm_clock_megahertz"),
+        ("power_watts", "temperature_celsius", "temperature_margin_celsius", "nvlinks_active", *GPU_USUAL,
+         "quiet", "spinning", HERE),
+        scales={
+            "utilization_percent": Scale(500), "memory_used_bytes": Scale(1 / (8 << 20)),
+            "sm_clock_megahertz": Scale(10), "power_watts": Scale(20),
+            "temperature_celsius": Scale(100, -100), "temperature_margin_celsius": Scale(100, -100),
+            "nvlinks_active": Scale(500), "busy_sm_clock_megahertz": Scale(10),
+            "busy_power_watts": Scale(20), "idle_power_watts": Scale(20),
+            "quiet": Scale(60_000), "spinning": Scale(60_000), HERE: Scale(60_000),
+        },
+    ),
+    (HOUR, HALF_A_DAY, WEEK),
+)  # fmt: skip
 
 GPU_COUNTERS = (  # slow counters: the moments at which they rose
     "ecc_corrected_volatile",
@@ -85,7 +102,8 @@ ENGINE_RISES = (
 ENGINE_COLUMNS = Columns(
     ("requests_running", "requests_waiting", "kv_used_ratio"),
     (*ENGINE_RISES, "first_token_seconds_p95", "inter_token_seconds_p95", "answered", "loaded", "waits"),
-    ("requests_running", "requests_waiting", "generation_tokens_total", "first_token_seconds_p95"),
+    Columns(("requests_running", "requests_waiting"), ("generation_tokens_total", "first_token_seconds_p95")),
+    (HOUR, HALF_A_DAY, WEEK),
 )
 
 PROCESS_COLUMNS = Columns(
@@ -101,7 +119,8 @@ PROCESS_COLUMNS = Columns(
         "uninterruptible",
         "cpu_quota_throttled_ratio",
     ),
-    ("cpu_percent", "memory_used_bytes", "sm_percent"),
+    Columns((), ("memory_used_bytes",)),
+    ((60.0, 30),),
 )
 
 HOST_COLUMNS = Columns(
@@ -120,7 +139,8 @@ HOST_COLUMNS = Columns(
         "nvml_failed",
         "nvml_sweep_seconds",
     ),
-    ("cpu_percent", "nvml_sweep_seconds"),
+    Columns((), ("cpu_percent", "nvml_sweep_seconds")),
+    (HOUR, HALF_A_DAY, WEEK),
 )
 
 EVENT_BITS = tuple(CLOCKS_EVENT.values())
@@ -187,6 +207,7 @@ def gpu_row(gpu: GpuReading, rises: Iterable[float]) -> array[float]:
     load = samples.utilization_percent if samples else None
     cells += _shares(load, gpu.utilization_percent, cells[1], cells[2])
     cells += _event_row(samples.clocks_event_reasons if samples else None, gpu.clocks_event_reasons)
+    cells.append(1.0)
     return array("f", cells)
 
 
@@ -247,13 +268,13 @@ SLOWING = sum(CLOCKS_EVENT[name] for name in ("hw_slowdown", "hw_thermal", "sw_t
 
 def _usual(cells: list[float]) -> tuple[float, float, float]:
     """Clock and power of a busy row, power of a quiet one; NaN for the others."""
-    clock, watts = cells[3 * _CLOCK], cells[3 * _POWER]
+    clock, watts = cells[_CLOCK], cells[_POWER]
     if cells[0] >= BUSY_PERCENT:
         return clock, watts, NAN
     return (NAN, NAN, watts) if cells[2] <= QUIET_PERCENT else (NAN, NAN, NAN)
 
 
-_CLOCK, _POWER = GPU_GAUGES.index("sm_clock_megahertz"), GPU_GAUGES.index("power_watts")
+_CLOCK, _POWER = GPU_COLUMNS.at["sm_clock_megahertz"], GPU_COLUMNS.at["power_watts"]
 
 
 def _event_row(samples: list[int | None] | None, latest: int | None) -> Iterable[float]:

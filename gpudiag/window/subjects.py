@@ -39,6 +39,7 @@ from gpudiag.window.tracks import (
     W5,
     NotMeasured,
     Stats,
+    Table,
     Track,
 )
 from gpudiag.workloads import Workload, workload_of
@@ -103,8 +104,8 @@ class Subject:
 class GpuWindow(Subject):
     """One GPU over time. `reading` is the latest one, which stays when the GPU is gone."""
 
-    def __init__(self, node: Window, reading: GpuReading) -> None:
-        super().__init__(Track(GPU_COLUMNS))
+    def __init__(self, node: Window, reading: GpuReading, track: Track) -> None:
+        super().__init__(track)
         self.node = node
         self.reading = reading
         self.index = reading.index
@@ -123,10 +124,10 @@ class GpuWindow(Subject):
         """The newest snapshot does not carry it, because the driver did not answer: it may still be there."""
         return self.present and self.last_seen < self.node.time
 
-    def add(self, at: float, seconds: float, reading: GpuReading) -> None:
+    def add(self, at: float, reading: GpuReading) -> None:
         rising = rising_of(reading)
         rises = rises_of(rising, self._rising)
-        self.track.append(at, seconds, gpu_row(reading, rises))
+        self.track.put(gpu_row(reading, rises))
         reasons = reasons_in(reading, rises)
         if reasons & THROTTLING:
             self.throttled_at = at
@@ -249,7 +250,7 @@ class ProcessWindow(Subject):
     """One process over time; the same pid with another start time is another process."""
 
     def __init__(self, reading: ProcessReading) -> None:
-        super().__init__(Track(PROCESS_COLUMNS))
+        super().__init__(Track(Table(PROCESS_COLUMNS, 1), 0))
         self.reading = reading
         self.last_seen = 0.0
         self.first_seen = 0.0
@@ -283,7 +284,7 @@ class EngineWindow(Subject):
     """One inference engine over time."""
 
     def __init__(self, reading: EngineReading) -> None:
-        super().__init__(Track(ENGINE_COLUMNS))
+        super().__init__(Track(Table(ENGINE_COLUMNS, 1), 0))
         self.reading = reading
         self.last_seen = 0.0
         self.first_seen = 0.0
@@ -327,7 +328,7 @@ class HostWindow(Subject):
     """The machine around the GPUs over time."""
 
     def __init__(self) -> None:
-        super().__init__(Track(HOST_COLUMNS))
+        super().__init__(Track(Table(HOST_COLUMNS, 1), 0))
         self.node: Window | None = None
         self._ports: dict[str, int] = {}
         self._downs: dict[str, list[tuple[float, int]]] = {}

@@ -1,16 +1,24 @@
-"""Running statistics: rows of floats at four resolutions, oldest first."""
+"""Running statistics: tables of floats at four resolutions, oldest row first.
+
+A `Table` holds what a node's GPUs (or one process, one engine, the host) did: one row a snapshot, with a slot
+for each of them. A `Track` is one slot, and answers questions about it.
+"""
 
 from __future__ import annotations
 
 import math
 from array import array
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 W2, W5, W15, W30 = 120.0, 300.0, 900.0, 1800.0
 W6H, W24H, W7D = 21_600.0, 86_400.0, 604_800.0
 NAN = math.nan
 ENOUGH = 0.8  # share of a span that samples must cover before a pattern over it is judged
 FEWEST = 10  # samples
+FINE_ROWS = 30
+HERE = "here"  # the column that tells whether a slot's subject was in the snapshot: 1 or 0, later their mean
 
 
 class NotMeasured(Exception):
@@ -23,114 +31,117 @@ class NotMeasured(Exception):
         self.wait_seconds = wait_seconds
 
 
-# What a level without rows holds: never added to. Most levels of most processes stay empty.
-_NOTHING, _NO_CELLS = array("d"), array("f")
+class Scale(NamedTuple):
+    """How a number is kept in 16 bits: `per` steps a unit, upward from `low`."""
+
+    per: float
+    low: float = 0.0
+
+    def code(self, value: float) -> int:
+        if value != value:
+            return MISSING
+        return min(MISSING - 1, max(0, round((value - self.low) * self.per)))
+
+    def value(self, code: float) -> float:
+        return NAN if code == MISSING else self.low + code / self.per
 
 
-class Stats:
-    """One metric over one span: `n` rows, `seconds` from the first to the last; extremes on demand.
-
-    Valid until the next snapshot: extremes are looked up in the track's own rows.
-    """
-
-    __slots__ = ("_cells", "_high", "_low", "_start", "_values", "_width", "mean", "n", "seconds")
-
-    def __init__(
-        self, values: array[float], mean: float, seconds: float, cells: array[float], start: int, width: int
-    ) -> None:
-        self._values, self.mean, self.seconds, self.n = values, mean, seconds, len(values)
-        # Where the rows' extremes stand: minima right of `start`, maxima right of those. Of width 0: nowhere.
-        self._cells, self._start, self._width = cells, start, width
-        self._low: float | None = None
-        self._high: float | None = None
-
-    @property
-    def min(self) -> float:
-        """The lowest sample, not the lowest row."""
-        if self._low is None:
-            self._low = min(self._column(1))
-        return self._low
-
-    @property
-    def max(self) -> float:
-        if self._high is None:
-            self._high = max(self._column(2))
-        return self._high
-
-    def _column(self, offset: int) -> array[float]:
-        if not self._width:
-            return self._values
-        column = self._cells[self._start + offset :: self._width]
-        return column if len(column) == self.n else _known(column)  # else some rows do not carry it
-
-    def settle(self) -> None:
-        """Let go of the rows: what they say is kept."""
-        if self._cells is not _NO_CELLS:
-            self._low, self._high = self.min, self.max
-            self._values, self._cells = array("f", [self.first, self.last]), _NO_CELLS
-
-    @property
-    def first(self) -> float:
-        """Mean of the oldest row."""
-        return self._values[0]
-
-    @property
-    def last(self) -> float:
-        return self._values[-1]
+MISSING = 0xFFFF
 
 
 class Columns:
-    """Which numbers a track keeps of each snapshot: gauges as mean, minimum and maximum, values as one.
+    """Which numbers a table keeps of each snapshot: gauges as mean, minimum and maximum, values as one.
 
-    `kept` gauges and values go on into the coarse levels.
+    `coarse` names what goes on into the levels of `resolutions` (seconds a row, rows). A gauge may go on as a
+    value: then its mean does. With `scales` numbers are kept in 16 bits.
     """
 
-    def __init__(self, gauges: tuple[str, ...], values: tuple[str, ...], kept: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        gauges: tuple[str, ...],
+        values: tuple[str, ...],
+        coarse: Columns | None = None,
+        resolutions: tuple[tuple[float, int], ...] = (),
+        scales: Mapping[str, Scale] | None = None,
+    ) -> None:
         self.gauges, self.values = gauges, values
         self.at = {name: 3 * i for i, name in enumerate(gauges)}
         self.at |= {name: 3 * len(gauges) + i for i, name in enumerate(values)}
         self.width = 3 * len(gauges) + len(values)
         self.is_gauge = frozenset(gauges)
-        self.coarse: Columns | None = None
-        if kept:
-            self.coarse = Columns(
-                tuple(g for g in gauges if g in kept), tuple(v for v in values if v in kept), ()
-            )
+        self.coarse, self.resolutions = coarse, resolutions
+        self.scales: list[Scale] | None = None  # by cell
+        if scales is not None:
+            self.scales = [scales[name] for name in gauges for _ in range(3)] + [scales[n] for n in values]
+        self.here = self.at.get(HERE)
+        self.blank = self.row([NAN] * self.width)  # of a subject that was not in the snapshot
+        if self.here is not None:
+            self.blank[self.here] = 0
+        self._sources: dict[Columns, list[tuple[int, int]]] = {}
+
+    def row(self, values: Sequence[float]) -> array[float]:
+        """A row of one or more slots, as it is kept."""
+        if self.scales is None:
+            return array("f", values)
+        scales, width = self.scales, self.width
+        return array("H", [scales[i % width].code(value) for i, value in enumerate(values)])  # type: ignore[return-value]
+
+    def sources_in(self, finer: Columns) -> list[tuple[int, int]]:
+        """Where each cell of a row comes from: (cell of the finer row, 0 mean, 1 minimum or 2 maximum)."""
+        sources = self._sources.get(finer)
+        if sources is None:
+            sources = [(finer.at[name] + i, i) for name in self.gauges for i in range(3)]
+            sources += [(finer.at[name], 0) for name in self.values]
+            self._sources[finer] = sources
+        return sources
 
 
 class Level:
-    """Rows of one resolution, oldest first, at most `rows` of them."""
+    """Rows of one resolution, at most `rows` of them: a ring that is allocated once and never moves."""
 
-    __slots__ = ("at", "cells", "columns", "rows", "seconds")
+    __slots__ = ("at", "cells", "columns", "head", "rows", "seconds", "slots", "width")
 
-    def __init__(self, columns: Columns, rows: int) -> None:
-        self.columns, self.rows = columns, rows
-        self.at, self.seconds, self.cells = _NOTHING, _NO_CELLS, _NO_CELLS
+    def __init__(self, columns: Columns, rows: int, slots: int) -> None:
+        self.columns, self.rows, self.slots = columns, rows, slots
+        self.width = slots * columns.width
+        self.at, self.seconds = array("d"), array("f")
+        kind, size = ("f", 4) if columns.scales is None else ("H", 2)
+        self.cells: array[float] = array(kind, bytes(size * rows * self.width))
+        self.head = 0  # where the oldest row stands
 
-    def append(self, at: float, seconds: float, row: array[float]) -> None:
-        if self.at is _NOTHING:
-            self.at, self.seconds, self.cells = array("d"), array("f"), array("f")
-        self.at.append(at)
-        self.seconds.append(seconds)
-        self.cells.extend(row)
-        if len(self.at) > self.rows:
+    def append(self, at: float, seconds: float, row: array[float]) -> int:
+        """Add a row of all slots, in place of the oldest where the ring is full; returns its first cell."""
+        if len(self.at) == self.rows:
             del self.at[0]
             del self.seconds[0]
-            del self.cells[: self.columns.width]
+            self.head = (self.head + 1) % self.rows
+        place = (self.head + len(self.at)) % self.rows * self.width
+        self.at.append(at)
+        self.seconds.append(seconds)
+        self.cells[place : place + self.width] = row
+        return place
 
-    def prepend(self, at: bytes, seconds: bytes, cells: bytes) -> None:
-        """Put older rows, as bytes, before those that are there; what overlaps gives way."""
-        old = Level(self.columns, self.rows)
-        old.at, old.seconds, old.cells = array("d", at), array("f", seconds), array("f", cells)
-        if self.at:
-            old.forget_from(self.at[0])
-        width = self.columns.width
-        for i, moment in enumerate(self.at):
-            old.append(moment, self.seconds[i], self.cells[i * width : (i + 1) * width])
-        self.at, self.seconds, self.cells = old.at, old.seconds, old.cells
+    def row(self, number: int) -> array[float]:
+        place = (self.head + number) % self.rows * self.width
+        return self.cells[place : place + self.width]
 
-    def first_after(self, at: float) -> int:
-        return bisect_right(self.at, at)
+    def column(self, cell: int, first: int = 0) -> array[float]:
+        """One cell of every row from row `first` on."""
+        width, rows, cells = self.width, self.rows, self.cells
+        start, end = self.head + first, self.head + len(self.at)
+        if end <= rows:
+            return cells[start * width + cell : end * width : width]
+        if start >= rows:
+            return cells[(start - rows) * width + cell : (end - rows) * width : width]
+        return cells[start * width + cell :: width] + cells[cell : (end - rows) * width : width]
+
+    def values(self, cell: int, first: int = 0) -> array[float]:
+        """The same as numbers; NaN where one is not known."""
+        column = self.column(cell, first)
+        if self.columns.scales is None:
+            return column
+        scale = self.columns.scales[cell % self.columns.width]
+        return array("f", [scale.value(code) for code in column])
 
     def first_within(self, span: float) -> int:
         """Index of the oldest row within the last `span` seconds."""
@@ -142,93 +153,259 @@ class Level:
         first = self.first_within(span)
         return first, self.at[-1] - self.at[first] + self.seconds[first]
 
-    def column(self, offset: int, first: int = 0) -> array[float]:
-        width = self.columns.width
-        return self.cells[first * width + offset :: width]
-
     def forget_from(self, at: float) -> None:
         """Drop rows at or after `at` (the clock went back)."""
         keep = bisect_right(self.at, at - 1e-6)
         del self.at[keep:]
         del self.seconds[keep:]
-        del self.cells[keep * self.columns.width :]
+
+    def laid_out(self, sources: Sequence[int | None]) -> Level:
+        """The same rows with other slots: each is one of these, or a new one that was not there."""
+        made, width, blank = (
+            Level(self.columns, self.rows, len(sources)),
+            self.columns.width,
+            self.columns.blank,
+        )
+        for i, at in enumerate(self.at):
+            old, row = self.row(i), blank[:0]
+            for slot in sources:
+                row += blank if slot is None else old[slot * width : (slot + 1) * width]
+            made.append(at, self.seconds[i], row)
+        return made
+
+    def after(self, older: Level) -> Level:
+        """These rows, and before them those of `older`, of which what overlaps gives way."""
+        made = Level(self.columns, self.rows, self.slots)
+        for level, end in ((older, self.at[0] if self.at else math.inf), (self, math.inf)):
+            for i, at in enumerate(level.at):
+                if at < end:
+                    made.append(at, level.seconds[i], level.row(i))
+        return made
+
+    def pack(self) -> tuple[bytes, bytes, bytes]:
+        rows = b"".join(self.row(i).tobytes() for i in range(len(self.at)))
+        return self.at.tobytes(), self.seconds.tobytes(), rows
+
+    @classmethod
+    def unpack(cls, columns: Columns, rows: int, slots: int, packed: tuple[bytes, bytes, bytes]) -> Level:
+        level = cls(columns, rows, slots)
+        cells: array[float] = array(level.cells.typecode, packed[2])
+        moments = zip(array("d", packed[0]), array("f", packed[1]), strict=True)
+        for i, (at, seconds) in enumerate(moments):
+            level.append(at, seconds, cells[i * level.width : (i + 1) * level.width])
+        return level
 
 
-COARSE_LEVELS = ((60.0, 60), (900.0, 48), (86_400.0, 7))  # seconds a row, rows
-FINE_ROWS = 30
+class Table:
+    """The past of several subjects that are seen together, a slot each."""
 
+    __slots__ = ("_covered", "_place", "_reaches", "coarse", "columns", "fine", "rolled", "slots")
 
-class Track:
-    """The past of one subject (a GPU, a process, an engine, the host) at four resolutions."""
-
-    __slots__ = ("_covered", "_long", "_reaches", "coarse", "columns", "fine", "known")
-
-    def __init__(self, columns: Columns) -> None:
-        self.columns = columns
-        self.fine = Level(columns, FINE_ROWS)
+    def __init__(self, columns: Columns, slots: int = 0) -> None:
+        self.columns, self.slots = columns, slots
+        self.fine = Level(columns, FINE_ROWS, slots)
         self.coarse: list[Level] = []  # made when the first row is due: most processes end before
-        self.known: dict[tuple[str, float], Stats | None] = {}  # until the next snapshot
-        self._reaches: dict[float, tuple[int, float]] = {}  # as known
-        self._covered: dict[float, tuple[int, float]] = {}  # as known
-        self._long: dict[tuple[str, float], Stats] = {}  # from coarse rows: until one of them is added
+        self.rolled = 0  # how often a coarse row was added
+        self._place = 0  # of the newest row
+        self._reaches: dict[float, tuple[int, float]] = {}  # by span; until the next row
+        self._covered: dict[float, tuple[Level | None, int, float]] = {}  # as _reaches
 
-    def append(self, at: float, seconds: float, row: array[float]) -> None:
+    def add_slots(self, count: int) -> list[Track]:
+        """More subjects, which were not there until now."""
+        first = self.slots
+        self._lay_out([*range(first), *[None] * count])
+        return [Track(self, slot) for slot in range(first, self.slots)]
+
+    def remove_slot(self, slot: int) -> None:
+        """Forget a subject; the later ones move up."""
+        self._lay_out([other for other in range(self.slots) if other != slot])
+
+    def _lay_out(self, sources: Sequence[int | None]) -> None:
+        self.slots = len(sources)
+        self.fine = self.fine.laid_out(sources)
+        self.coarse = [level.laid_out(sources) for level in self.coarse]
+        self._place = max(0, len(self.fine.at) - 1) * self.fine.width
+
+    def begin(self, at: float, seconds: float) -> None:
+        """A new row, in which nobody is here yet."""
         if self.fine.at and self.columns.coarse:
             self._roll_up(at)
-        self.fine.append(at, seconds, row)
+        self._place = self.fine.append(at, seconds, self.columns.blank * self.slots)
         self._forget()
 
+    def put(self, slot: int, row: array[float]) -> None:
+        """What is seen of one subject in the newest row."""
+        width = self.columns.width
+        place = self._place + slot * width
+        self.fine.cells[place : place + width] = row
+
     def _forget(self) -> None:
-        """What was found for questions is not true of the next snapshot."""
-        if self.known:
-            self.known.clear()
-        if self._covered:
-            self._covered.clear()
         if self._reaches:
             self._reaches.clear()
+        if self._covered:
+            self._covered.clear()
 
     def _roll_up(self, now: float) -> None:
         """Close each coarse row whose period has ended, from the rows of the next finer level."""
-        finer = self.fine
+        finer, resolutions = self.fine, self.columns.resolutions
         if not self.coarse:
-            if finer.at[-1] // COARSE_LEVELS[0][0] == now // COARSE_LEVELS[0][0]:
+            if finer.at[-1] // resolutions[0][0] == now // resolutions[0][0]:
                 return
             self.coarse = self.coarse_levels()
-        for (seconds, _), level in zip(COARSE_LEVELS, self.coarse, strict=True):
+        for (seconds, _), level in zip(resolutions, self.coarse, strict=True):
             period = finer.at[-1] // seconds
             if now // seconds == period:
                 return
-            first = finer.first_after(period * seconds - 1e-6)
+            first = bisect_right(finer.at, period * seconds - 1e-6)
             if first >= len(finer.at):
                 return
-            self._long.clear()
+            self.rolled += 1
             level.append(finer.at[-1], sum(finer.seconds[first:]), _combine(finer, first, level.columns))
             finer = level
 
     def coarse_levels(self) -> list[Level]:
         """Empty levels, one of each coarse resolution."""
         kept = self.columns.coarse
-        return [Level(kept, rows) for _, rows in COARSE_LEVELS] if kept else []
+        return [Level(kept, rows, self.slots) for _, rows in self.columns.resolutions] if kept else []
 
-    def prepend(self, rows: list[tuple[bytes, bytes, bytes]]) -> None:
-        """Put packed coarse rows before those that are there."""
-        self.coarse = self.coarse or self.coarse_levels()
-        for level, (at, seconds, cells) in zip(self.coarse, rows, strict=True):
-            level.prepend(at, seconds, cells)
+    def forget_from(self, at: float) -> None:
+        """Drop rows at or after `at` (the clock went back)."""
+        for level in (self.fine, *self.coarse):
+            level.forget_from(at)
+        self.rolled += 1
         self._forget()
-        self._long.clear()
+
+    def prepend(
+        self, packed: list[tuple[bytes, bytes, bytes]], slots: int, sources: Sequence[int | None]
+    ) -> None:
+        """Put packed coarse rows before ours; `sources` are our slots among their `slots`."""
+        self.coarse = self.coarse or self.coarse_levels()
+        for i, (level, rows) in enumerate(zip(self.coarse, packed, strict=True)):
+            older = Level.unpack(level.columns, level.rows, slots, rows)
+            self.coarse[i] = level.after(older.laid_out(sources))
+        self.rolled += 1
+        self._forget()
+
+    def reach(self, span: float) -> tuple[int, float] | None:
+        """Where the last `span` seconds begin among the fine rows, see `Level.reach`; None without rows."""
+        reach = self._reaches.get(span)
+        if reach is None and self.fine.at:
+            reach = self._reaches[span] = self.fine.reach(span)
+        return reach
+
+    def covered(self, span: float) -> tuple[Level | None, int, float]:
+        """(the level to look at, its first row within the last `span` seconds, seconds covered)."""
+        covered = self._covered.get(span)
+        if covered is None:
+            covered = self._covered[span] = self._covers(span)
+        return covered
+
+    def _covers(self, span: float) -> tuple[Level | None, int, float]:
+        level = self.fine
+        if span > W5 and self.coarse and self.coarse[0].at:
+            level = next((found for _, found in self._reaching(span)), self.coarse[0])
+        if not level.at:
+            return None, 0, 0.0
+        first = level.first_within(span)
+        return level, first, sum(level.seconds[first:])
+
+    def _reaching(self, span: float) -> list[tuple[float, Level]]:
+        """Coarse levels with rows that reach back so far, the finest first."""
+        resolutions = zip(self.columns.resolutions, self.coarse, strict=True)
+        return [(s, level) for (s, rows), level in resolutions if span <= s * rows and level.at]
+
+    def levels(self, name: str, span: float) -> list[Level]:
+        """Where to look for `name` over `span`, the best first."""
+        fine = self.fine
+        fine_span = fine.at[-1] - fine.at[0] if fine.at else 0.0
+        if not self.coarse or span <= max(fine_span, W5) or name not in self.coarse[0].columns.at:
+            return [fine]
+        reaching = self._reaching(span)
+        if reaching:
+            return [reaching[0][1], fine]
+        return [*(level for level in reversed(self.coarse) if level.at), fine]
+
+
+class Stats:
+    """One metric over one span: `n` rows, `seconds` from the first to the last; extremes on demand.
+
+    Valid until the next snapshot: extremes are looked up in the table's own rows.
+    """
+
+    __slots__ = ("_cell", "_first", "_high", "_level", "_low", "_values", "mean", "n", "seconds")
+
+    def __init__(
+        self, values: array[float], mean: float, seconds: float, level: Level | None, cell: int, first: int
+    ) -> None:
+        self._values, self.mean, self.seconds, self.n = values, mean, seconds, len(values)
+        # Where the rows' extremes stand: minima right of `cell`, maxima right of those; None: nowhere.
+        self._level, self._cell, self._first = level, cell, first
+        self._low: float | None = None
+        self._high: float | None = None
+
+    @property
+    def min(self) -> float:
+        """The lowest sample, not the lowest row."""
+        if self._low is None:
+            self._low = min(self._extremes(1))
+        return self._low
+
+    @property
+    def max(self) -> float:
+        if self._high is None:
+            self._high = max(self._extremes(2))
+        return self._high
+
+    def _extremes(self, offset: int) -> array[float]:
+        if self._level is None:
+            return self._values
+        column = self._level.values(self._cell + offset, self._first)
+        return column if len(column) == self.n else _known(column)  # else some rows do not carry it
+
+    def settle(self) -> None:
+        """Let go of the rows: what they say is kept."""
+        if self._level is not None:
+            self._low, self._high = self.min, self.max
+            self._values, self._level = array("f", [self.first, self.last]), None
+
+    @property
+    def first(self) -> float:
+        """Mean of the oldest row."""
+        return self._values[0]
+
+    @property
+    def last(self) -> float:
+        return self._values[-1]
+
+
+class Track:
+    """The past of one subject (a GPU, a process, an engine, the host): its slot in a table."""
+
+    __slots__ = ("_long", "_rolled", "known", "slot", "table")
+
+    def __init__(self, table: Table, slot: int) -> None:
+        self.table, self.slot = table, slot
+        self.known: dict[tuple[str, float], Stats | None] = {}  # until the next snapshot
+        self._long: dict[tuple[str, float], Stats] = {}  # from coarse rows: until one of them is added
+        self._rolled = 0
+
+    def append(self, at: float, seconds: float, row: array[float]) -> None:
+        """A new row of a table that has no other subject."""
+        self.table.begin(at, seconds)
+        self.put(row)
+
+    def put(self, row: array[float]) -> None:
+        """What the newest snapshot says of it."""
+        self.table.put(self.slot, row)
+        if self.known:
+            self.known.clear()
 
     def rest(self) -> None:
         """Give back what was remembered for questions: few are asked between two judgements."""
-        self._forget()
+        if self.known:
+            self.known.clear()
         for stats in self._long.values():
             stats.settle()
-
-    def forget_from(self, at: float) -> None:
-        for level in (self.fine, *self.coarse):
-            level.forget_from(at)
-        self._forget()
-        self._long.clear()
 
     def over(self, name: str, span: float) -> Stats:
         """Statistics of `name` over the last `span` seconds. Raises NotMeasured when no row carries it."""
@@ -236,109 +413,96 @@ class Track:
         stats = self.known.get(key)
         if stats is None:
             if key not in self.known:
-                stats = self.known[key] = self._long.get(key) or self._stats(name, span)
+                stats = self.known[key] = self._stats(key)
             if stats is None:
                 raise NotMeasured(name)
         return stats
 
-    def _stats(self, name: str, span: float) -> Stats | None:
+    def _stats(self, key: tuple[str, float]) -> Stats | None:
+        name, span = key
         if span <= W5:
-            reach = self._reaches.get(span) or self._reach(span)
-            return _summary(self.fine, name, *reach) if reach else None
-        for level in self._levels(name, span):
+            reach = self.table.reach(span)
+            return self._summary(self.table.fine, name, *reach) if reach else None
+        if self._rolled != self.table.rolled:
+            self._long.clear()
+            self._rolled = self.table.rolled
+        stats = self._long.get(key)
+        if stats is not None:
+            return stats
+        for level in self.table.levels(name, span):
             if not level.at:
                 continue
-            stats = _summary(level, name, *level.reach(span))
+            stats = self._summary(level, name, *level.reach(span))
             if stats is not None:
-                if level is not self.fine:
-                    self._long[name, span] = stats
+                if level is not self.table.fine:
+                    self._long[key] = stats
                 return stats
         return None
 
-    def _reach(self, span: float) -> tuple[int, float] | None:
-        if not self.fine.at:
+    def _summary(self, level: Level, name: str, first: int, seconds: float) -> Stats | None:
+        """Statistics of one column from row `first` on; None when no row carries it."""
+        columns = level.columns
+        cell = self.slot * columns.width + columns.at[name]
+        values = level.column(cell, first) if columns.scales is None else level.values(cell, first)
+        total = sum(values)
+        if total != total:  # a NaN: some row does not carry the value
+            values = _known(values)
+            total = sum(values)
+        if not values:
             return None
-        reach = self._reaches[span] = self.fine.reach(span)
-        return reach
-
-    def _levels(self, name: str, span: float) -> list[Level]:
-        fine_span = self.fine.at[-1] - self.fine.at[0] if self.fine.at else 0.0
-        if not self.coarse or span <= max(fine_span, W5) or name not in self.coarse[0].columns.at:
-            return [self.fine]
-        for (seconds, rows), level in zip(COARSE_LEVELS, self.coarse, strict=True):
-            if span <= seconds * rows and level.at:
-                return [level, self.fine]
-        return [*(level for level in reversed(self.coarse) if level.at), self.fine]
+        extremes = level if name in columns.is_gauge else None
+        return Stats(values, total / len(values), seconds, extremes, cell, first)
 
     def series(self, name: str, span: float) -> list[tuple[float, float]]:
         """(time, value) rows for charts and trends: the finest level that reaches back `span`."""
-        for level in self._levels(name, span):
+        for level in self.table.levels(name, span):
             if level.at:
                 first = level.first_within(span)
-                values = level.column(level.columns.at[name], first)
+                values = level.values(self.slot * level.columns.width + level.columns.at[name], first)
                 return [(t, v) for t, v in zip(level.at[first:], values, strict=True) if v == v]
         return []
 
     def seconds_covered(self, span: float) -> tuple[int, float]:
         """(rows, seconds) that samples cover within the last `span`."""
-        covered = self._covered.get(span)
-        if covered is None:
-            covered = self._covered[span] = self._seconds_covered(span)
-        return covered
-
-    def _seconds_covered(self, span: float) -> tuple[int, float]:
-        rows = self.fine if span <= W5 or not self.coarse or not self.coarse[0].at else None
-        if rows is None:
-            rows = next(
-                (
-                    level
-                    for (seconds, count), level in zip(COARSE_LEVELS, self.coarse, strict=True)
-                    if span <= seconds * count and level.at
-                ),
-                self.coarse[0],
-            )
-        if not rows.at:
+        level, first, seconds = self.table.covered(span)
+        if level is None:
             return 0, 0.0
-        first = rows.first_within(span)
-        return len(rows.at) - first, sum(rows.seconds[first:])
-
-
-def _summary(level: Level, name: str, first: int, seconds: float) -> Stats | None:
-    """Statistics of one column from row `first` on; None when no row carries it."""
-    columns, cells = level.columns, level.cells
-    width = columns.width
-    start = first * width + columns.at[name]
-    values = cells[start::width]
-    total = sum(values)
-    if total != total:  # a NaN: some row does not carry the value
-        values = _known(values)
-        total = sum(values)
-    if not values:
-        return None
-    return Stats(values, total / len(values), seconds, cells, start, width if name in columns.is_gauge else 0)
+        rows = len(level.at) - first
+        if level.columns.here is None:
+            return rows, seconds
+        here = level.values(self.slot * level.columns.width + level.columns.here, first)
+        present = sum(here)
+        if present == rows:
+            return rows, seconds
+        return round(present), sum(a * b for a, b in zip(here, level.seconds[first:], strict=True))
 
 
 def _known(values: array[float]) -> array[float]:
     return array("f", [value for value in values if value == value])
 
 
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+_WAYS = (_mean, min, max)
+
+
 def _combine(finer: Level, first: int, columns: Columns) -> array[float]:
     """One coarse row out of the rows of a finer level from `first` on."""
-    row = array("f", [NAN]) * columns.width
-    cells, width, places = finer.cells, finer.columns.width, finer.columns.at
-    for name, target in columns.at.items():
-        start = first * width + places[name]
-        values = cells[start::width]
-        total = sum(values)
-        gauge = name in columns.is_gauge
-        if total == total:
-            row[target] = total / len(values)
-            if gauge:
-                row[target + 1] = min(cells[start + 1 :: width])
-                row[target + 2] = max(cells[start + 2 :: width])
-        elif known := _known(values):  # some rows do not carry it
-            row[target] = sum(known) / len(known)
-            if gauge:
-                row[target + 1] = min(_known(cells[start + 1 :: width]))
-                row[target + 2] = max(_known(cells[start + 2 :: width]))
-    return row
+    rows = [finer.row(i) for i in range(first, len(finer.at))]
+    cells = list(zip(*rows, strict=True))
+    sources, scales = columns.sources_in(finer.columns), finer.columns.scales
+    row = []
+    for start in range(0, finer.width, finer.columns.width):
+        for cell, way in sources:
+            values: Sequence[float] = cells[start + cell]
+            if scales is not None:
+                values = [scales[cell].value(code) for code in values]
+            total = sum(values)
+            if total == total:
+                row.append(total / len(values) if way == 0 else _WAYS[way](values))
+            else:  # some rows do not carry it
+                values = [value for value in values if value == value]
+                row.append(_WAYS[way](values) if values else NAN)
+    return columns.row(row)

@@ -55,6 +55,6 @@ def kv_preemptions(
 
 def _minutes(engine: EngineWindow) -> int:
     """In how many of the last five minutes it happened."""
-    end = engine.track.fine.at[-1]
+    end = engine.track.table.fine.at[-1]
     rows = engine.track.series("preemptions_total", W5)
     return len({int((end - at) // 60) for at, value in rows if value >= 1})

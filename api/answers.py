@@ -37,6 +37,7 @@ HISTORY_METRICS = (
 )
 CHANGED_SECONDS = 5.0  # what changed since a node was ok is looked up again after so long
 MOST_REMEMBERED = 20_000
+ALL = slice(None)
 LONGEST_HISTORY = 7 * 86_400.0
 LONGEST_PAST = 86_400.0  # of the past that is judged again: every snapshot of it is read
 AHEAD_SECONDS = 300.0  # how far the asker's clock may be ahead of ours
@@ -118,16 +119,18 @@ class Answers:
             raise NoSuch(f"there is no node {plain(name, 80)!r}{hint}", nearest)
         return state
 
-    def fleet(self, language: Language, severity: str | None = None) -> list[dict[str, Any]]:
-        """Every node as `GET /v1/nodes` lists it, worst first."""
+    def fleet(
+        self, language: Language, severity: str | None = None, page: slice = ALL
+    ) -> list[dict[str, Any]]:
+        """Nodes as `GET /v1/nodes` lists them, worst first: those of one severity, and one page of them."""
         now = self.now()
         if not self.store.embedded:
             self.judge.see_others()
-        items = [self.listed(state, language, now) for state in list(self.judge.nodes.values())]
+        found = [(self.judge.severity(state), state) for state in list(self.judge.nodes.values())]
         if severity:
-            items = [item for item in items if item["verdict"]["severity"] == severity]
-        order = {name: -i for i, name in enumerate(SEVERITY_ORDER)}
-        return sorted(items, key=lambda item: (order[item["verdict"]["severity"]], natural(item["node"])))
+            found = [(known, state) for known, state in found if known == severity]
+        found.sort(key=lambda entry: (-SEVERITY_ORDER.index(entry[0]), natural(entry[1].name)))
+        return [self.listed(state, language, now) for _, state in found[page]]
 
     def fleet_findings(self, language: Language) -> list[dict[str, Any]]:
         """What is open about several nodes together."""

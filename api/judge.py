@@ -9,15 +9,15 @@ from __future__ import annotations
 import fnmatch
 import logging
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from sqlalchemy import Connection
 
 from api.earlier import recall_xids
-from api.signs import CALM_SECONDS, signs_of
+from api.signs import CALM_SECONDS, NEVER_CALM, signs_of
 from api.store import Store
 from api.store.decisions import Maintenance, Mute
 from api.store.snapshots import StoredNode, StoredSnapshot
@@ -26,7 +26,7 @@ from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
 from gpudiag.explain import explain, verdict_of
 from gpudiag.ledger import ledger_of
-from gpudiag.model import Checkup, Finding, Snapshot
+from gpudiag.model import Checkup, Finding, Severity, Snapshot
 from gpudiag.settings import Settings
 from gpudiag.verdict import verdict_of_node
 from gpudiag.window import W5, W30, Window
@@ -95,7 +95,7 @@ class NodeState:
         self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
         self.starts: dict[int, Start] = {}
         self.current: int | None = None
-        self.signs: Hashable = None
+        self.signs = NEVER_CALM
         self.judged_time = 0.0  # the window's time when it was last judged
         self.waits = False  # the newest snapshot was not judged yet
         self.two_agents_at = -TWO_AGENTS_TOLD
@@ -296,7 +296,7 @@ class Judge:
         window = state.window
         if self.store.embedded:
             signs = signs_of(window)
-            calm = signs is not None and signs == state.signs
+            calm = signs != NEVER_CALM and signs == state.signs
             state.signs = signs
             if calm and 0.0 <= window.time - state.judged_time < CALM_SECONDS:
                 state.waits = True
@@ -492,6 +492,11 @@ class Judge:
             if mute.until > now and mute.rule in (None, rule) and fnmatch.fnmatchcase(state.name, mute.node):
                 return "muted"
         return None
+
+    def severity(self, state: NodeState) -> Severity:
+        """The node's verdict in one word."""
+        known = self.verdict(state, "en")["severity"] if state.rank is None else state.rank[0]
+        return cast(Severity, known)
 
     def verdict(self, state: NodeState, language: Language) -> dict[str, Any]:
         """The node's verdict in words, as lists show it."""

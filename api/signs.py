@@ -24,13 +24,16 @@ _FIELDS = attrgetter(
 _SLOWDOWNS = sum(CLOCKS_EVENT[name] for name in ("hw_slowdown", "hw_thermal", "sw_thermal", "power_brake"))
 
 
-def signs_of(window: Window) -> Hashable:
-    """The signs of the newest snapshot; None when it has to be judged whatever was before."""
+NEVER_CALM = 0
+
+
+def signs_of(window: Window) -> int:
+    """The signs of the newest snapshot as a digest; NEVER_CALM where it has to be judged in any case."""
     latest = window.latest
     if latest is None or latest.events:
-        return None
+        return NEVER_CALM
     nvml, host = latest.nvml, latest.host
-    return (
+    signs = (
         tuple((gpu.present, _FIELDS(gpu.reading), *_steps(gpu.reading)) for gpu in window.gpus.values()),
         tuple((process.reading.pid, process.reading.state in ("D", "Z", "gone"))
               for process in window.processes.values()),
@@ -40,6 +43,7 @@ def signs_of(window: Window) -> Hashable:
         len(latest.gaps),
         latest.driver_version,
     )  # fmt: skip
+    return hash(signs) or 1
 
 
 def _steps(reading: GpuReading) -> tuple[int, int, int, int]:

@@ -23,15 +23,13 @@ def fleet() -> Response:
         raise BadRequest(
             f"severity={plain(severity, 20)!r} is not known; there are: {', '.join(SEVERITY_ORDER)}"
         )
-    items = here.answers.fleet(language(here.settings.serve.lang), severity)
-    cursor, most = request.args.get("cursor"), limit()
+    lang, cursor, most = language(here.settings.serve.lang), request.args.get("cursor"), limit()
     first = 0
     if cursor:
         first = number("cursor", 0, 0, 10_000_000) or 0
-    page = items[first : first + most]
-    more = str(first + most) if len(items) > first + most else None
-    answer = {"items": page, "next": more}
-    together = here.answers.fleet_findings(language(here.settings.serve.lang))
+    items = here.answers.fleet(lang, severity, slice(first, first + most + 1))
+    answer = {"items": items[:most], "next": str(first + most) if len(items) > most else None}
+    together = here.answers.fleet_findings(lang)
     return json_answer({**answer, "findings": together} if together and not first else answer)
 
 

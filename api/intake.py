@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-import threading
 import zlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -28,7 +29,7 @@ LARGEST_NUMBER = 1 << 62
 NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,252}")
 
 
-_of_thread = threading.local()
+_idle: list[zstandard.ZstdDecompressor] = []
 
 
 class BadBody(GpudiagError):
@@ -95,18 +96,22 @@ def _unzstd(body: bytes) -> bytes:
         if size > LARGEST_BODY:
             raise _bomb()
         if size >= 0:
-            return _decompressor().decompress(body, allow_extra_data=False)
+            with _decompressor() as decompressor:
+                return decompressor.decompress(body, allow_extra_data=False)
         return _unzstd_in_parts(body)
     except zstandard.ZstdError as error:
         raise BadBody(f"the body is not valid zstd ({error})") from None
 
 
-def _decompressor() -> zstandard.ZstdDecompressor:
-    """This thread's own: making one costs more than what it unpacks."""
-    made: zstandard.ZstdDecompressor | None = getattr(_of_thread, "decompressor", None)
-    if made is None:
-        made = _of_thread.decompressor = zstandard.ZstdDecompressor()
-    return made
+@contextlib.contextmanager
+def _decompressor() -> Iterator[zstandard.ZstdDecompressor]:
+    """One that nobody uses just now: making one costs more than what it unpacks."""
+    try:
+        one = _idle.pop()
+    except IndexError:
+        one = zstandard.ZstdDecompressor()
+    yield one
+    _idle.append(one)
 
 
 def _unzstd_in_parts(body: bytes) -> bytes:

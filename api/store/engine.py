@@ -76,7 +76,11 @@ def _sqlite(url: URL) -> Engine:
     if path is not None:
         _make_folder(path)
     engine = create_engine(
-        url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, pool_size=8, max_overflow=24
+        url,
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+        pool_size=8,
+        max_overflow=24,
+        pool_use_lifo=True,  # each connection has a cache of its own: few of them stay warm
     )
 
     @event.listens_for(engine, "connect")

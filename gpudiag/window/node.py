@@ -300,6 +300,7 @@ class Window:
 
     def rest(self) -> None:
         """Give back what was remembered while this node was judged."""
+        self._users = None
         for track in self.tracks():
             track.rest()
         for engine in self.engines.values():

@@ -34,8 +34,6 @@ GPU_SLOW = (
     "sm_active_ratio",
     "tensor_active_ratio",
     "dram_active_ratio",
-    "encoder_percent",
-    "decoder_percent",
     "pcie_link_generation",
     "pcie_link_width",
     "temperature_margin_celsius",

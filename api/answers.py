@@ -22,7 +22,7 @@ from api.together import FLEET
 from api.writer import Writer
 from gpudiag.examine import Ruleset, examine
 from gpudiag.explain import Diagnosis, explain
-from gpudiag.model import SEVERITY_ORDER, Checkup, Finding, Observed, Snapshot
+from gpudiag.model import Checkup, Finding, Observed, Snapshot
 from gpudiag.settings import Settings, seconds
 from gpudiag.window import Window
 from gpudiag.words import Language
@@ -126,11 +126,7 @@ class Answers:
         now = self.now()
         if not self.store.embedded:
             self.judge.see_others()
-        found = [(self.judge.severity(state), state) for state in list(self.judge.nodes.values())]
-        if severity:
-            found = [(known, state) for known, state in found if known == severity]
-        found.sort(key=lambda entry: (-SEVERITY_ORDER.index(entry[0]), natural(entry[1].name)))
-        return [self.listed(state, language, now) for _, state in found[page]]
+        return [self.listed(state, language, now) for state in self.judge.worst_first(severity)[page]]
 
     def fleet_findings(self, language: Language) -> list[dict[str, Any]]:
         """What is open about several nodes together."""
@@ -369,16 +365,6 @@ NOTES = {
         "asked": "물어보신 대상({who})이 실행되는 곳: {where}.",
     },
 }
-
-
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts node-2 before node-10."""
-    parts = re.split(r"(\d+)", name)
-    return tuple(
-        (0, int(part[:18]), "") if part.isdigit() and part.isascii() else (1, 0, part)
-        for part in parts
-        if part
-    )
 
 
 def only_gpu(diagnosis: dict[str, Any], gpu: int) -> dict[str, Any]:

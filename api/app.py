@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
 from typing import Any, cast
@@ -10,6 +9,7 @@ from typing import Any, cast
 import platformdirs
 from flask import Flask, Response, g, request
 
+from api import garbage
 from api.access import Gate
 from api.answers import Answers
 from api.intake import LARGEST_REQUEST
@@ -58,18 +58,8 @@ def create_app(
     _add_pages(app, answers, open_to_all, chat)
     _guard(app, gate)
     writer.start()
-    _collect_often_and_little()
+    garbage.tune()
     return app
-
-
-def _collect_often_and_little() -> None:
-    """Have the garbage collector look at what is new in small portions, and hardly ever at what lives on.
-
-    A fleet's windows are a million lists and dictionaries: every answer waits while it walks them.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(2_000, 20, 500)
 
 
 def close(app: Flask) -> None:

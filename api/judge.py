@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
 from gpudiag.explain import explain, verdict_of
 from gpudiag.ledger import ledger_of
-from gpudiag.model import Checkup, Finding, Severity, Snapshot
+from gpudiag.model import SEVERITY_ORDER, Checkup, Finding, Severity, Snapshot
 from gpudiag.settings import Settings
 from gpudiag.verdict import verdict_of_node
 from gpudiag.window import W5, W30, Window
@@ -69,6 +70,7 @@ class NodeState:
         "name",
         "offset",
         "open",
+        "order",
         "packed_at",
         "rank",
         "said",
@@ -93,6 +95,7 @@ class NodeState:
         self.headlines: dict[str, dict[str, Any]] = {}
         self.said: dict[str, dict[str, Any]] = {}  # the diagnosis by language, until the next checkup
         self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
+        self.order: tuple[int, tuple[Any, ...]] | None = None  # its place in a list, until the rank moves
         self.starts: dict[int, Start] = {}
         self.current: int | None = None
         self.signs = NEVER_CALM
@@ -204,7 +207,7 @@ class Judge:
             if row.version != state.version:
                 with state.lock:
                     state.stored, state.changed_at = row.verdict, row.changed_at
-                    state.checkup, state.rank, state.loaded = None, None, False
+                    state.checkup, state.rank, state.order, state.loaded = None, None, None, False
                     state.version, state.last_id = row.version, 0
                     state.headlines.clear()
                     state.said.clear()
@@ -381,7 +384,8 @@ class Judge:
         state.said.clear()
         verdict = verdict_of_node(checkup, self.rules)
         moved = state.rank != (verdict.severity, verdict.rule)
-        state.rank = (verdict.severity, verdict.rule)
+        if moved:
+            state.rank, state.order = (verdict.severity, verdict.rule), None
         if not keep:
             return
         if changes.any or moved:
@@ -493,10 +497,20 @@ class Judge:
                 return "muted"
         return None
 
-    def severity(self, state: NodeState) -> Severity:
-        """The node's verdict in one word."""
-        known = self.verdict(state, "en")["severity"] if state.rank is None else state.rank[0]
-        return cast(Severity, known)
+    def worst_first(self, severity: str | None = None) -> list[NodeState]:
+        """Every node, or those whose verdict has that severity."""
+        states = sorted(self.nodes.values(), key=self._order)
+        if severity is None:
+            return states
+        wanted = -SEVERITY_ORDER.index(cast(Severity, severity))
+        return [state for state in states if self._order(state)[0] == wanted]
+
+    def _order(self, state: NodeState) -> tuple[int, tuple[Any, ...]]:
+        order = state.order
+        if order is None:
+            known = self.verdict(state, "en")["severity"] if state.rank is None else state.rank[0]
+            order = state.order = (-SEVERITY_ORDER.index(known), natural(state.name))
+        return order
 
     def verdict(self, state: NodeState, language: Language) -> dict[str, Any]:
         """The node's verdict in words, as lists show it."""
@@ -648,3 +662,13 @@ def finding_key(finding: Finding) -> Key:
     from gpudiag.changes import key_of
 
     return key_of(finding)
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts node-2 before node-10."""
+    parts = re.split(r"(\d+)", name)
+    return tuple(
+        (0, int(part[:18]), "") if part.isdigit() and part.isascii() else (1, 0, part)
+        for part in parts
+        if part
+    )

@@ -14,6 +14,7 @@ import importlib
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,6 +31,7 @@ BACKLOG = 4_096
 # Granian's limit counts connections, idle ones too: below the number of agents it would shut people out.
 MOST_CONNECTIONS = 16_384
 THREADS = 64
+SWITCH_SECONDS = 0.001  # a thread that puts a long answer in words lets the others in so often
 M_ARENA_MAX = -8  # malloc.h of glibc; others ignore it or have no such function
 
 
@@ -62,6 +64,7 @@ class Server:
 
     def start(self) -> Server:
         _few_arenas()
+        sys.setswitchinterval(SWITCH_SECONDS)
         self._bodies = Bodies(self._application(), self.port, patience=self.patience)
         self._signal = _granian().WorkerSignal()
         ready = threading.Event()

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, cast
 
 from sqlalchemy import Connection
 
+from api import garbage
 from api.intake import Arrived
 from api.judge import Judge, NodeState
 from api.store import Store, StoreCorrupt, StoreError
@@ -312,13 +313,16 @@ class Writer:
     # ---- by the clock
 
     def _tick(self) -> None:
-        packed_at = time.monotonic()
+        packed_at = settled_at = time.monotonic()
         while not self._stopping.wait(TICK_SECONDS):
             if not self.all_loaded and self.store.embedded:
                 self.all_loaded = not self.judge.load_some(0.3, time.monotonic)
             if self._leads():
                 self._work_by_the_clock()
                 self._judge_shared_fleet()
+            if time.monotonic() - settled_at > garbage.SETTLE_SECONDS:
+                settled_at = time.monotonic()
+                garbage.settle()
             if time.monotonic() - packed_at > PACK_SECONDS:
                 packed_at = time.monotonic()
                 self._pack(all_of_them=False)

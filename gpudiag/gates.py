@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from gpudiag.model import GpuReading
 from gpudiag.window import W2, W5, GpuWindow, NotMeasured, Window
+from gpudiag.workloads import AT_REST
 
 NAMES = (
     "idle", "working", "spinning", "underused", "holding",
@@ -29,7 +30,7 @@ UNDERUSED_PERCENT = 80.0  # no rule calls more than this a low utilization
 HOLDING_SHARE = 0.01
 WARM_CELSIUS = 10.0  # from a limit
 
-NO_JOB = frozenset(("engine", "desktop", "monitor"))
+NO_JOB = AT_REST | {"engine"}
 """Kinds of program that are not somebody's job; see `gpudiag.workloads`."""
 
 
@@ -106,7 +107,7 @@ def _of_load(gpu: GpuWindow) -> int:
 
 def _of_users(gpu: GpuWindow) -> int:
     """Who is on it, and whether somebody may be asking it for work: requests, a job, or nobody can tell."""
-    processes, engines, kinds = gpu.users
+    processes, engines, kinds, _ = gpu.users
     if not processes and not engines:
         return 0
     bits = PROCESS

@@ -23,6 +23,9 @@ class Workload(NamedTuple):
 POOLING_ENGINES = frozenset({"vllm", "sglang", "tensorrt-llm", "tgi", "lmdeploy"})
 """Engines that reserve a KV pool at start, whether or not anybody asks."""
 
+AT_REST = frozenset({"desktop", "monitor"})
+"""Kinds that draw a little memory everywhere and are nobody's job."""
+
 _TABLE: tuple[tuple[str, Workload], ...] = (
     # workers before servers: a worker's command line may name the server's module
     (

@@ -101,6 +101,9 @@ def _acknowledge_of_fleet(here: Parts, known: OpenFinding, now: float, who: str,
     state = here.judge.nodes.get(here.judge.together.host_of(finding) or "")
     if state is not None:
         with state.lock:
+            for shown in state.checkup.findings if state.checkup else ():
+                if shown.id == finding.id:  # as it was when the node was last judged
+                    shown.state = "acknowledged"
             state.said.clear()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterator
+from operator import itemgetter
 
 import msgspec
 
@@ -22,6 +23,7 @@ from gpudiag.window.tracks import (
     Table,
     Track,
 )
+from gpudiag.workloads import AT_REST
 
 EVENTS_KEPT = 200
 DEPARTED_KEPT = 32
@@ -198,28 +200,35 @@ class Window:
         return users
 
     def _find_users(self) -> dict[int, Users]:
-        processes: dict[int, list[ProcessWindow]] = {}
+        processes: dict[int, list[tuple[int, ProcessWindow]]] = {}  # by GPU: minus its memory, and who
         of_pid: dict[int, set[int]] = {}  # GPUs
         for process in self.processes.values():
-            gpus = process.gpus
-            of_pid.setdefault(process.reading.pid, set()).update(gpus)
-            for gpu in gpus:
-                processes.setdefault(gpu, []).append(process)
+            reading = process.reading
+            held = dict.fromkeys(reading.open_devices or (), 0)
+            for use in reading.gpus or ():
+                held[use.gpu] = held.get(use.gpu, 0) - (use.memory_used_bytes or 0)
+            of_pid.setdefault(reading.pid, set()).update(held)
+            for gpu, bytes_held in held.items():
+                processes.setdefault(gpu, []).append((bytes_held, process))
         engines: dict[int, list[EngineWindow]] = {}
         for engine in self.engines.values():
-            reading = engine.reading
-            on = set(reading.gpus or ())
-            for pid in (reading.pid, *(reading.worker_pids or ())):
+            known = engine.reading
+            on = set(known.gpus or ())
+            for pid in (known.pid, *(known.worker_pids or ())):
                 on |= of_pid.get(pid, _NO_GPUS) if pid is not None else _NO_GPUS
             for gpu in on:
                 engines.setdefault(gpu, []).append(engine)
         found = {}
         for gpu in processes.keys() | engines.keys():
-            here = processes.get(gpu, [])
-            if len(here) > 1:
-                here.sort(key=lambda process: -(process.memory_on(gpu) or 0))
+            entries = processes.get(gpu, [])
+            if len(entries) > 1:
+                entries.sort(key=itemgetter(0))
+            here = [process for _, process in entries]
             kinds = frozenset([process.workload.kind for process in here])
-            found[gpu] = Users(here, engines.get(gpu, []), kinds)
+            at_work = (
+                here if kinds.isdisjoint(AT_REST) else [p for p in here if p.workload.kind not in AT_REST]
+            )
+            found[gpu] = Users(here, engines.get(gpu, []), kinds, at_work)
         return found
 
     def gpus_in_order(self) -> list[GpuWindow]:
@@ -301,6 +310,8 @@ class Window:
     def rest(self) -> None:
         """Give back what was remembered while this node was judged."""
         self._users = None
+        for table in self._tables():
+            table.rest()
         for track in self.tracks():
             track.rest()
         for engine in self.engines.values():

@@ -55,14 +55,15 @@ Found = TypeVar("Found")
 
 
 class Users(NamedTuple):
-    """Who is on one GPU: processes (the largest first), engines, and kinds of program."""
+    """Who is on one GPU: processes (the largest first), engines, kinds of program, who is at work."""
 
     processes: list[ProcessWindow]
     engines: list[EngineWindow]
     kinds: frozenset[str]
+    at_work: list[ProcessWindow]  # neither the desktop nor a monitor
 
 
-NOBODY = Users([], [], frozenset())
+NOBODY = Users([], [], frozenset(), [])
 
 
 class Subject:

@@ -231,7 +231,7 @@ class Table:
         if self.fine.at and self.columns.coarse:
             self._roll_up(at)
         self._place = self.fine.append(at, seconds, self.columns.blank * self.slots)
-        self._forget()
+        self.rest()
 
     def put(self, slot: int, row: array[float]) -> None:
         """What is seen of one subject in the newest row."""
@@ -239,7 +239,8 @@ class Table:
         place = self._place + slot * width
         self.fine.cells[place : place + width] = row
 
-    def _forget(self) -> None:
+    def rest(self) -> None:
+        """Give back what was remembered for questions: few are asked between two judgements."""
         if self._reaches:
             self._reaches.clear()
         if self._covered:
@@ -273,7 +274,7 @@ class Table:
         for level in (self.fine, *self.coarse):
             level.forget_from(at)
         self.rolled += 1
-        self._forget()
+        self.rest()
 
     def prepend(
         self, packed: list[tuple[bytes, bytes, bytes]], slots: int, sources: Sequence[int | None]
@@ -284,7 +285,7 @@ class Table:
             older = Level.unpack(level.columns, level.rows, slots, rows)
             self.coarse[i] = level.after(older.laid_out(sources))
         self.rolled += 1
-        self._forget()
+        self.rest()
 
     def reach(self, span: float) -> tuple[int, float] | None:
         """Where the last `span` seconds begin among the fine rows, see `Level.reach`; None without rows."""

@@ -6,14 +6,14 @@ from typing import Any
 
 from gpudiag.owners import owner_of, ownership
 from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
+from gpudiag.workloads import AT_REST
 
 GIB = 1 << 30
-AT_REST = ("desktop", "monitor")  # draw a little memory everywhere and are nobody's job
 
 
 def working(gpu: GpuWindow) -> list[ProcessWindow]:
     """Processes that are neither the desktop nor a monitor, the largest first."""
-    return [process for process in gpu.processes if process.workload.kind not in AT_REST]
+    return gpu.users.at_work
 
 
 def quiet_share(gpu: GpuWindow) -> float:

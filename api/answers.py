@@ -11,7 +11,8 @@ import msgspec
 from flask import request
 
 from api.access import Gate
-from api.judge import Judge, NodeState
+from api.judge import Judge
+from api.nodes import NodeState
 from api.places import place_of
 from api.problems import BadRequest, NoSuch
 from api.since import TROUBLE, Since, since_ok
@@ -233,9 +234,9 @@ class Answers:
     def _notes(self, state: NodeState, language: str) -> list[str]:
         notes = []
         now = self.now()
-        if self.judge.two_agents(state):
+        if state.two_agents:
             notes.append(NOTES[language]["two_agents"].format(node=plain(state.name)))
-        kept = self.judge.maintained.get(state.id)
+        kept = self.judge.feed.maintained.get(state.id)
         if kept is not None and kept.until > now:
             notes.append(NOTES[language]["maintenance"].format(until=iso(kept.until), by=plain(kept.by, 80)))
         if self.writer.trouble is not None:

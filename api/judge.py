@@ -1,29 +1,25 @@
 """Windows of every node in memory, judged as snapshots arrive.
 
-A node's window is built from the store when it is first needed, and then kept up to date in place. The judge
-says what has to be written (`Pending`); the writer's thread writes it. Knows no HTTP; the clock is given.
+A node's window is built from the store when it is first needed, and then kept up to date in place. What
+changes goes into the feed, which the writer writes. Knows no HTTP; the clock is given.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import logging
-import re
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
-from sqlalchemy import Connection
 
 from api.earlier import recall_xids
+from api.feed import Feed, in_order
+from api.nodes import NodeState, natural
 from api.signs import CALM_SECONDS, NEVER_CALM, signs_of
 from api.store import Store
-from api.store.decisions import Maintenance, Mute
-from api.store.snapshots import StoredNode, StoredSnapshot
-from api.together import FLEET, FLEET_ID, TOGETHER, Together
-from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
+from api.store.snapshots import StoredNode, StoredSnapshot, start_key
+from api.together import TOGETHER, Together
+from gpudiag.changes import Key, OpenFinding, key_of, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
 from gpudiag.explain import explain, verdict_of
 from gpudiag.ledger import ledger_of
@@ -38,96 +34,7 @@ log = logging.getLogger("gpudiag.judge")
 FINE_SECONDS = W5 + 20.0  # what the finest rows cover
 REBUILT_SECONDS = 3600.0  # how far back a window is read again at most
 SILENT_INTERVALS = 2.5  # a node that is silent for longer is judged again by the clock
-STEADY_SECONDS = 2.0  # offsets of clocks that differ by less are the network's doing
-TWO_AGENTS_TOLD = 900.0
 WAITS_SECONDS = 15.0  # no newer snapshot came that would have had a node judged
-
-
-@dataclass(slots=True)
-class Start:
-    """One start of an agent, as its reports tell."""
-
-    sequence: int  # the highest
-    first_taken: float
-    last_taken: float
-
-
-class NodeState:
-    """What is known of one node. `lock` guards all of it but `id` and `name`."""
-
-    __slots__ = (
-        "arrived_at",
-        "changed_at",
-        "checkup",
-        "current",
-        "headlines",
-        "id",
-        "judged_by_clock",
-        "judged_time",
-        "last_id",
-        "loaded",
-        "lock",
-        "name",
-        "offset",
-        "open",
-        "order",
-        "packed_at",
-        "rank",
-        "said",
-        "signs",
-        "starts",
-        "stored",
-        "two_agents_at",
-        "version",
-        "waits",
-        "window",
-    )
-
-    def __init__(self, row: StoredNode) -> None:
-        self.id, self.name, self.version = row.id, row.name, row.version
-        self.stored, self.changed_at = row.verdict, row.changed_at
-        self.lock = threading.RLock()
-        self.window = Window(row.name)
-        self.window.received_at = row.last_seen
-        self.open: dict[Key, OpenFinding] = {}
-        self.checkup: Checkup | None = None
-        self.loaded = False
-        self.headlines: dict[str, dict[str, Any]] = {}
-        self.said: dict[str, dict[str, Any]] = {}  # the diagnosis by language, until the next checkup
-        self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
-        self.order: tuple[int, tuple[Any, ...]] | None = None  # its place in a list, until the rank moves
-        self.starts: dict[int, Start] = {}
-        self.current: int | None = None
-        self.signs = NEVER_CALM
-        self.judged_time = 0.0  # the window's time when it was last judged
-        self.waits = False  # the newest snapshot was not judged yet
-        self.two_agents_at = -TWO_AGENTS_TOLD
-        self.offset = 0.0
-        self.last_id = 0
-        self.judged_by_clock = 0.0
-        self.arrived_at = 0.0  # when its last report came in, however old that was
-        self.packed_at = 0.0
-
-
-@dataclass(slots=True)
-class Pending:
-    """What has to be written after judging; in the order it happened."""
-
-    episodes: dict[str, tuple[int, OpenFinding, float | None]] = field(default_factory=dict)
-    feed: list[dict[str, Any]] = field(default_factory=list)
-    verdicts: dict[int, tuple[NodeState, dict[str, Any]]] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.episodes or self.feed or self.verdicts)
-
-    def write(self, store: Store, connection: Connection) -> None:
-        for node_id, episode, ended_at in self.episodes.values():
-            store.episodes.save(connection, node_id, episode, ended_at)
-        store.episodes.tell(connection, self.feed)
-        for state, verdict in self.verdicts.values():
-            seen = state.window.received_at
-            store.episodes.save_verdict(connection, state.id, verdict, state.changed_at, seen)
-            state.version += 1
 
 
 class Judge:
@@ -136,19 +43,9 @@ class Judge:
     def __init__(self, store: Store, settings: Settings, rules: Ruleset, clock: Callable[[], float]) -> None:
         self.store, self.settings, self.rules, self.clock = store, settings, rules, clock
         self.nodes: dict[str, NodeState] = {row.name: NodeState(row) for row in store.snapshots.nodes()}
-        self.pending = Pending()
-        self._writing = threading.RLock()
-        self.mutes: list[Mute] = []
-        self.maintained: dict[int, Maintenance] = {}
+        self.feed = Feed(store, clock)
         self.together = Together(self)
         self._turn = 0
-        self.read_decisions()
-
-    def read_decisions(self) -> None:
-        """Take over mutes and maintenance as they are stored now."""
-        now = self.clock()
-        self.mutes = self.store.decisions.mutes(now)
-        self.maintained = self.store.decisions.maintained(now)
 
     # ---- nodes
 
@@ -218,9 +115,7 @@ class Judge:
         """Forget what is in memory of nodes: it is built from the store again."""
         for state in states:
             with state.lock:
-                state.loaded, state.last_id, state.checkup = False, 0, None
-                state.starts.clear()
-                state.current = None
+                state.forget_memory()
 
     def add_node(self, node_id: int, name: str) -> NodeState:
         now = self.clock()
@@ -237,7 +132,7 @@ class Judge:
         window.expected_gpus = declared.expected_gpus
         if declared.workloads is not None:
             window.allowed_workloads, window.workloads_declared = declared.workloads, True
-        kept = self.maintained.get(state.id)
+        kept = self.feed.maintained.get(state.id)
         window.maintenance_until = kept.until if kept else None
 
     def _load(self, state: NodeState) -> None:
@@ -274,7 +169,9 @@ class Judge:
             log.exception("a stored snapshot of %s cannot be read and is left out", state.name)
             return False
         state.last_id = max(state.last_id, row.id)
-        self._note_start(state, snapshot)
+        if snapshot.agent is not None:
+            key = start_key(state.name, snapshot.agent.start_id)
+            state.note_start(key, snapshot.agent.sequence, snapshot.taken_at)
         return self._fold(state, snapshot, row.received_at)
 
     def forget(self, name: str) -> None:
@@ -329,46 +226,6 @@ class Judge:
         window.clock_offset_seconds = state.offset or None
         return True
 
-    def _note_start(self, state: NodeState, snapshot: Snapshot) -> None:
-        from api.store.snapshots import start_key
-
-        if snapshot.agent is None:
-            return
-        self.note_start(
-            state, start_key(state.name, snapshot.agent.start_id), snapshot.agent.sequence, snapshot.taken_at
-        )
-
-    def note_start(self, state: NodeState, key: int, sequence: int, taken_at: float) -> None:
-        """Remember an agent's start; one that goes on after a later start began is a second agent."""
-        start = state.starts.get(key)
-        if start is None:
-            start = state.starts[key] = Start(sequence, taken_at, taken_at)
-            if len(state.starts) > 8:
-                del state.starts[next(iter(state.starts))]
-        elif state.current is not None and key != state.current and key in state.starts:
-            other = state.starts.get(state.current)
-            if other is not None and taken_at > other.first_taken + 1.0:
-                state.two_agents_at = taken_at
-        start.sequence = max(start.sequence, sequence)
-        start.last_taken = max(start.last_taken, taken_at)
-        current = state.starts.get(state.current) if state.current is not None else None
-        if current is None or taken_at >= current.last_taken:
-            state.current = key
-
-    def two_agents(self, state: NodeState) -> bool:
-        """Whether two agents reported under this name lately."""
-        return state.window.time - state.two_agents_at < TWO_AGENTS_TOLD
-
-    def offset_of(self, state: NodeState, sent_at: float | None, received_at: float) -> float:
-        """Server clock minus agent clock: kept steady against the network's delays."""
-        if sent_at is None:
-            return state.offset
-        offset = received_at - sent_at
-        known = state.offset
-        if abs(offset - known) >= STEADY_SECONDS:
-            state.offset = 0.0 if abs(offset) < STEADY_SECONDS else offset
-        return state.offset
-
     # ---- judging
 
     def _examine(self, state: NodeState, now: float, keep: bool) -> None:
@@ -391,26 +248,12 @@ class Judge:
         if changes.any or moved:
             if moved:
                 state.changed_at = now
-            stored = {lang: self.verdict(state, lang) for lang in LANGUAGES}
-            said = {"verdicts": stored, "gpus": len(window.latest.gpus)}
-            with self._writing:
-                self._remember(state, changes, now)
-                self.pending.verdicts[state.id] = (state, said)
-
-    def take_pending(self) -> Pending:
-        """What has to be written, which is then the caller's to write."""
-        with self._writing:
-            pending, self.pending = self.pending, Pending()
-        return pending
-
-    def put_back(self, pending: Pending) -> None:
-        """It could not be written: it comes before what has come since."""
-        with self._writing:
-            newer = self.pending
-            pending.episodes |= newer.episodes
-            pending.feed += newer.feed
-            pending.verdicts |= newer.verdicts
-            self.pending = pending
+            verdicts = {lang: self.verdict(state, lang) for lang in LANGUAGES}
+            with self.feed.lock:  # written together, or not at all
+                for what, finding in in_order(changes):
+                    self.tell(state, finding, what, now)
+                self.feed.keep(state.id, changes, now)
+                self.feed.say(state, {"verdicts": verdicts, "gpus": len(window.latest.gpus)})
 
     def _shown(self, open_findings: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:
         """What is seen and what is still open. Of a silent node, only what silence cannot end."""
@@ -421,81 +264,16 @@ class Judge:
             findings = [f for f in findings if id(f) in seen or survives_silence(f, self.rules)]
         return sorted(findings + about, key=lambda finding: precedence(finding, self.rules))
 
-    def remember_fleet(self, changes: Changes, now: float, source: str) -> None:
-        """The same for what rules about several nodes found."""
-        with self._writing:
-            self._remember_fleet(changes, now, source)
-
-    def _remember_fleet(self, changes: Changes, now: float, source: str) -> None:
-        ended = (*changes.resolved, *changes.gone)
-        for what in ("opened", "changed", "resolved", "gone"):
-            for finding in getattr(changes, what):
-                self.tell_of_fleet(finding, what, now, source)
-        for known in changes.open.values():
-            if known.finding in changes.opened or known.finding in changes.changed:
-                self.pending.episodes[str(known.finding.id)] = (FLEET_ID, known, None)
-        for finding in ended:
-            episode = OpenFinding(finding=finding, opened_at=finding.since or now, last_seen_at=now)
-            self.pending.episodes[str(finding.id)] = (FLEET_ID, episode, now)
-
-    def tell_of_fleet(self, finding: Finding, what: str, now: float, source: str) -> None:
-        """Put a change of what is open about several nodes, or about one among them, into the feed."""
-        host = self.together.host_of(finding)
-        state = self.nodes.get(host) if host is not None else None
-        node_id, name = (state.id, state.name) if state else (FLEET_ID, FLEET)
-        quiet = self.quiet(state, finding.rule, now) if state else None
-        with self._writing:
-            self.pending.feed.append(self._entry(node_id, name, finding, what, now, quiet, source))
-
-    def _remember(self, state: NodeState, changes: Changes, now: float) -> None:
-        ended = {"resolved": changes.resolved, "gone": changes.gone}
-        for what, found in (("opened", changes.opened), ("changed", changes.changed), *ended.items()):
-            for finding in found:
-                self.tell(state, finding, what, now)
-        by_id = {known.finding.id: known for known in changes.open.values()}
-        for finding in (*changes.opened, *changes.changed):
-            if finding.id in by_id:
-                self.pending.episodes[str(finding.id)] = (state.id, by_id[finding.id], None)
-        for finding in (*changes.resolved, *changes.gone):
-            episode = OpenFinding(finding=finding, opened_at=finding.since or now, last_seen_at=now)
-            self.pending.episodes[str(finding.id)] = (state.id, episode, now)
-
     def tell(self, state: NodeState, finding: Finding, what: str, now: float) -> None:
-        """Put a change into the feed."""
+        """Put a change of a node's findings into the feed."""
         latest = state.window.latest
-        source = latest.source if latest else "agent"
-        quiet = self.quiet(state, finding.rule, now)
+        quiet = self.feed.quiet(state, finding.rule, now)
         if finding.rule == STALE and self.together.covers_silence(state.name, what, now):
             quiet = quiet or TOGETHER
-        with self._writing:
-            self.pending.feed.append(self._entry(state.id, state.name, finding, what, now, quiet, source))
+        source = latest.source if latest else "agent"
+        self.feed.tell(state.id, state.name, finding, what, now, quiet, source)
         if what != "changed":
             self.together.note(now, state.name, finding, what)
-
-    @staticmethod
-    def _entry(
-        node_id: int, node: str, finding: Finding, what: str, now: float, quiet: str | None, source: str
-    ) -> dict[str, Any]:
-        return {
-            "at": now,
-            "node_id": node_id,
-            "node": node,
-            "finding_id": finding.id,
-            "what": what,
-            "quiet": quiet,
-            "source": source,
-            "finding": msgspec.json.encode(finding),
-        }
-
-    def quiet(self, state: NodeState, rule: str, now: float) -> str | None:
-        """Whether people asked not to be told: `muted`, `maintenance` or None."""
-        kept = self.maintained.get(state.id)
-        if kept is not None and kept.until > now:
-            return "maintenance"
-        for mute in self.mutes:
-            if mute.until > now and mute.rule in (None, rule) and fnmatch.fnmatchcase(state.name, mute.node):
-                return "muted"
-        return None
 
     def worst_first(self, severity: str | None = None) -> list[NodeState]:
         """Every node, or those whose verdict has that severity."""
@@ -635,9 +413,9 @@ class Judge:
         if window.latest is None:
             return None
         checkup = examine(window, self.rules, at)
-        known = {finding_key(f): f for f in (e.finding for e in self.store.episodes.open_at(state.id, at))}
+        known = {key_of(f): f for f in (e.finding for e in self.store.episodes.open_at(state.id, at))}
         for finding in checkup.findings:
-            before = known.pop(finding_key(finding), None)
+            before = known.pop(key_of(finding), None)
             if before is not None:
                 finding.id, finding.since, finding.state = before.id, before.since, before.state
         for finding in known.values():
@@ -656,19 +434,3 @@ class Judge:
                     packed, at = state.window.pack(), state.window.time
                 yield state.id, at, packed
                 state.packed_at = at
-
-
-def finding_key(finding: Finding) -> Key:
-    from gpudiag.changes import key_of
-
-    return key_of(finding)
-
-
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts node-2 before node-10."""
-    parts = re.split(r"(\d+)", name)
-    return tuple(
-        (0, int(part[:18]), "") if part.isdigit() and part.isascii() else (1, 0, part)
-        for part in parts
-        if part
-    )

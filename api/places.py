@@ -11,7 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from api.judge import Judge, NodeState
+from api.judge import Judge
+from api.nodes import NodeState
 from api.problems import NoSuch
 from gpudiag.errors import GpudiagError
 from gpudiag.model import SEVERITY_ORDER, ProcessReading

@@ -9,6 +9,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
+from api.feed import in_order
 from gpudiag.changes import Key, OpenFinding, reconcile
 from gpudiag.examine import STALE, finding_of
 from gpudiag.fleet import Fleet
@@ -95,6 +96,14 @@ class Together:
 
     # ---- judging
 
+    def tell(self, finding: Finding, what: str, now: float, source: str) -> None:
+        """Put a change of what is open about several nodes, or about one among them, into the feed."""
+        host, feed = self.host_of(finding), self._judge.feed
+        state = self._judge.nodes.get(host) if host is not None else None
+        node_id, name = (state.id, state.name) if state else (FLEET_ID, FLEET)
+        quiet = feed.quiet(state, finding.rule, now) if state else None
+        feed.tell(node_id, name, finding, what, now, quiet, source)
+
     def note(self, at: float, node: str, finding: Finding, what: str) -> None:
         """Remember a change of a node's findings."""
         self.changes.append((at, node, finding, what))
@@ -140,7 +149,10 @@ class Together:
         self.open = changes.open
         if self._gap:
             self._forgiven_until = now + GRACE_SECONDS
-        self._judge.remember_fleet(changes, now, checkup.snapshot.source)
+        with self._judge.feed.lock:
+            for what, finding in in_order(changes):
+                self.tell(finding, what, now, checkup.snapshot.source)
+            self._judge.feed.keep(FLEET_ID, changes, now)
         moved = (*changes.opened, *changes.changed, *changes.resolved, *changes.gone)
         return {host for finding in moved if (host := self.host_of(finding)) is not None}
 

@@ -37,7 +37,7 @@ class Task:
 
 
 class Turns:
-    """The pen, and who waits for it. `work` is given tasks, keeps their errors, and raises nothing."""
+    """The pen, and who waits for it. `work` is given tasks and keeps the error of each."""
 
     def __init__(self, work: Callable[[list[Task]], None], most_at_once: int) -> None:
         self._work, self._most_at_once = work, most_at_once
@@ -72,8 +72,10 @@ class Turns:
             tasks = self._taken_together(heir)
             try:
                 self._work(tasks)
-            finally:
-                heir = self._hand_on(tasks)
+            except BaseException as error:  # nobody is told that all is well
+                for task in tasks:
+                    task.error = task.error or error
+            heir = self._hand_on(tasks)
 
     def _taken_together(self, first: Task) -> list[Task]:
         tasks, size = [first], first.size

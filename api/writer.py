@@ -18,7 +18,8 @@ from sqlalchemy import Connection
 
 from api import garbage
 from api.intake import Arrived
-from api.judge import Judge, NodeState
+from api.judge import Judge
+from api.nodes import NodeState
 from api.store import Store, StoreCorrupt, StoreError
 from api.store.snapshots import NewSnapshot, pack, start_key
 from api.together import EVERY_SECONDS
@@ -195,7 +196,7 @@ class Writer:
                 self.store.lock_nodes(connection, ids.values())
                 fresh = self._store(batch, connection)
                 self._judge(fresh)
-                self.judge.take_pending().write(self.store, connection)
+                self.judge.feed.take().write(self.store, connection)
                 seen = {state.id: (state, received_at) for state, _, received_at in fresh}
                 self.store.snapshots.save_seen(connection, [(key, at) for key, (_, at) in seen.items()])
                 last = self.store.snapshots.last_ids(connection, seen)
@@ -203,7 +204,7 @@ class Writer:
                 state.last_id = last.get(key, state.last_id)
             return fresh
         except BaseException:
-            self.judge.take_pending()
+            self.judge.feed.take()
             self.judge.unload(s for name in names if (s := self.judge.nodes.get(name)) is not None)
             raise
 
@@ -237,8 +238,8 @@ class Writer:
                         continue
                     known.add((key, sequence))
                     snapshot = arrived.snapshot
-                    snapshot.taken_at += self.judge.offset_of(state, report.sent_at, report.received_at)
-                    self.judge.note_start(state, key, sequence, snapshot.taken_at)
+                    snapshot.taken_at += state.offset_at(report.sent_at, report.received_at)
+                    state.note_start(key, sequence, snapshot.taken_at)
                     report.stored += 1
                     body = report.body if report.body is not None else pack(arrived.body)
                     rows.append(
@@ -261,7 +262,7 @@ class Writer:
                 {
                     a.snapshot.node
                     for a in report.arrived
-                    if (s := self.judge.nodes.get(a.snapshot.node)) and self.judge.two_agents(s)
+                    if (s := self.judge.nodes.get(a.snapshot.node)) and s.two_agents
                 }
             )
         return fresh
@@ -280,7 +281,7 @@ class Writer:
         return self.store.snapshots.known(connection, doubtful) if doubtful else set()
 
     def _write_pending(self) -> None:
-        pending = self.judge.take_pending()
+        pending = self.judge.feed.take()
         if not pending:
             return
         try:
@@ -289,7 +290,7 @@ class Writer:
         except StoreCorrupt as error:
             self._set_aside(error)
         except StoreError as error:
-            self.judge.put_back(pending)
+            self.judge.feed.put_back(pending)
             self._told(error)
         except Exception:
             log.exception("what was judged could not be written, and is not in the feed")
@@ -303,7 +304,7 @@ class Writer:
             for state in list(self.judge.nodes.values()):
                 state.id = self.store.snapshots.add_node(connection, state.name, now)
                 state.starts.clear()
-        self.judge.take_pending()
+        self.judge.feed.take()
 
     def _told(self, error: StoreError) -> None:
         if str(error) != str(self.trouble):
@@ -337,7 +338,7 @@ class Writer:
 
     def _tick_now(self) -> None:
         if not self.store.embedded:
-            self.judge.read_decisions()
+            self.judge.feed.read_decisions()
             self.judge.see_others()
         now, ends = self.clock(), time.monotonic() + TICK_LASTS
         self.judge.tick(now, lambda: time.monotonic() > ends)

@@ -89,6 +89,7 @@ class Reports:
             snapshot.node, snapshot.taken_at = "@NODE@", 1234567890.125
             assert snapshot.agent is not None
             snapshot.agent.start_id, snapshot.agent.sequence = "@START@", 987654321
+            snapshot.engines[0].generation_tokens_total = 123456789.5
             self.bodies.append(msgspec.json.encode(snapshot))
 
     def report(self, node: str, sequence: int, taken_at: float) -> bytes:
@@ -104,6 +105,7 @@ class Reports:
         body = self.bodies[sequence % len(self.bodies)]
         body = body.replace(b"@NODE@", node.encode(), 1).replace(b"@START@", f"{node}-start".encode(), 1)
         body = body.replace(b"1234567890.125", f"{taken_at:.3f}".encode(), 1)
+        body = body.replace(b"123456789.5", f"{15_000.0 * sequence}".encode(), 1)
         return body.replace(b"987654321", str(sequence).encode(), 1)
 
 

@@ -97,7 +97,7 @@ def _acknowledge_of_fleet(here: Parts, known: OpenFinding, now: float, who: str,
         here.store.episodes.save(connection, FLEET_ID, known, None)
         here.store.decisions.record(connection, now, who, "ack", str(finding.id), why)
     told = here.store.episodes.feed(0, 1, finding_id=finding.id)
-    here.judge.tell_of_fleet(finding, "acknowledged", now, told[0].source if told else "agent")
+    here.judge.together.tell(finding, "acknowledged", now, told[0].source if told else "agent")
     state = here.judge.nodes.get(here.judge.together.host_of(finding) or "")
     if state is not None:
         with state.lock:
@@ -139,7 +139,7 @@ def mute() -> Response:
             made = here.store.decisions.mute(connection, node, rule, now, now + lasts, who, why)
             subject = f"{node} {rule or 'every rule'} until {iso(now + lasts)}"
             here.store.decisions.record(connection, now, who, "mute", subject, why)
-        here.judge.read_decisions()
+        here.judge.feed.read_decisions()
         return made
 
     return json_answer(mute_json(here.writer.do(act)), 201)
@@ -178,7 +178,7 @@ def _unmute(mute_id: str) -> Response:
             ended = known and here.store.decisions.unmute(connection, int(mute_id), now)
             if ended:
                 here.store.decisions.record(connection, now, who, "unmute", f"mute {mute_id}", "")
-        here.judge.read_decisions()
+        here.judge.feed.read_decisions()
         return bool(ended)
 
     if not here.writer.do(act):
@@ -202,7 +202,7 @@ def maintain(node: str) -> Response:
             here.store.decisions.maintain(connection, state.id, now, now + lasts, who, why)
             subject = f"{node} until {iso(now + lasts)}" if lasts else f"{node} ended"
             here.store.decisions.record(connection, now, who, "maintenance", subject, why)
-        here.judge.read_decisions()
+        here.judge.feed.read_decisions()
         state.window.maintenance_until = now + lasts if lasts else None
         return now + lasts
 

@@ -1,0 +1,130 @@
+"""What is known of one node in this process: its window, what is open, and which agents report it."""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from api.signs import NEVER_CALM
+from api.store.snapshots import StoredNode
+from gpudiag.changes import Key, OpenFinding
+from gpudiag.model import Checkup
+from gpudiag.window import Window
+
+STEADY_SECONDS = 2.0  # offsets of clocks that differ by less are the network's doing
+TWO_AGENTS_TOLD = 900.0
+MOST_STARTS = 8
+
+
+@dataclass(slots=True)
+class Start:
+    """One start of an agent, as its reports tell."""
+
+    sequence: int  # the highest
+    first_taken: float
+    last_taken: float
+
+
+class NodeState:
+    """What is known of one node. `lock` guards all of it but `id` and `name`."""
+
+    __slots__ = (
+        "arrived_at",
+        "changed_at",
+        "checkup",
+        "current",
+        "headlines",
+        "id",
+        "judged_by_clock",
+        "judged_time",
+        "last_id",
+        "loaded",
+        "lock",
+        "name",
+        "offset",
+        "open",
+        "order",
+        "packed_at",
+        "rank",
+        "said",
+        "signs",
+        "starts",
+        "stored",
+        "two_agents_at",
+        "version",
+        "waits",
+        "window",
+    )
+
+    def __init__(self, row: StoredNode) -> None:
+        self.id, self.name, self.version = row.id, row.name, row.version
+        self.stored, self.changed_at = row.verdict, row.changed_at
+        self.lock = threading.RLock()
+        self.window = Window(row.name)
+        self.window.received_at = row.last_seen
+        self.open: dict[Key, OpenFinding] = {}
+        self.checkup: Checkup | None = None
+        self.loaded = False
+        self.headlines: dict[str, dict[str, Any]] = {}
+        self.said: dict[str, dict[str, Any]] = {}  # the diagnosis by language, until the next checkup
+        self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
+        self.order: tuple[int, tuple[Any, ...]] | None = None  # its place in a list, until the rank moves
+        self.starts: dict[int, Start] = {}
+        self.current: int | None = None
+        self.signs = NEVER_CALM
+        self.judged_time = 0.0  # the window's time when it was last judged
+        self.waits = False  # the newest snapshot was not judged yet
+        self.two_agents_at = -TWO_AGENTS_TOLD
+        self.offset = 0.0
+        self.last_id = 0
+        self.judged_by_clock = 0.0
+        self.arrived_at = 0.0  # when its last report came in, however old that was
+        self.packed_at = 0.0
+
+    def note_start(self, key: int, sequence: int, taken_at: float) -> None:
+        """Remember an agent's start; one that goes on after a later start began is a second agent."""
+        start = self.starts.get(key)
+        if start is None:
+            start = self.starts[key] = Start(sequence, taken_at, taken_at)
+            if len(self.starts) > MOST_STARTS:
+                del self.starts[next(iter(self.starts))]
+        elif self.current is not None and key != self.current and key in self.starts:
+            other = self.starts.get(self.current)
+            if other is not None and taken_at > other.first_taken + 1.0:
+                self.two_agents_at = taken_at
+        start.sequence = max(start.sequence, sequence)
+        start.last_taken = max(start.last_taken, taken_at)
+        current = self.starts.get(self.current) if self.current is not None else None
+        if current is None or taken_at >= current.last_taken:
+            self.current = key
+
+    @property
+    def two_agents(self) -> bool:
+        """Whether two agents reported under this name lately."""
+        return self.window.time - self.two_agents_at < TWO_AGENTS_TOLD
+
+    def offset_at(self, sent_at: float | None, received_at: float) -> float:
+        """Server clock minus agent clock: kept steady against the network's delays."""
+        if sent_at is not None:
+            offset = received_at - sent_at
+            if abs(offset - self.offset) >= STEADY_SECONDS:
+                self.offset = 0.0 if abs(offset) < STEADY_SECONDS else offset
+        return self.offset
+
+    def forget_memory(self) -> None:
+        """What is in memory of it is built from the store again."""
+        self.loaded, self.last_id, self.checkup = False, 0, None
+        self.starts.clear()
+        self.current = None
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts node-2 before node-10."""
+    parts = re.split(r"(\d+)", name)
+    return tuple(
+        (0, int(part[:18]), "") if part.isdigit() and part.isascii() else (1, 0, part)
+        for part in parts
+        if part
+    )

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 from flask import g, request
 from werkzeug.wrappers import Request
 
+from api.problems import Refused
 from api.store import Store
 from api.store.tokens import PREFIX, Token, digest
-from gpudiag.errors import GpudiagError
 
 Needs = Literal["public", "agent", "reader", "admin"]
 View = TypeVar("View", bound=Callable[..., Any])
@@ -48,19 +48,19 @@ _MAY: dict[str, frozenset[str]] = {
 }
 
 
-class Unauthorized(GpudiagError):
+class Unauthorized(Refused):
     """No token, or one that is not known."""
 
     status = 401
 
 
-class Forbidden(GpudiagError):
+class Forbidden(Refused):
     """A known token that may not do this."""
 
     status = 403
 
 
-class TooOpen(GpudiagError):
+class TooOpen(Refused):
     """A server that others can reach is asked to start without tokens."""
 
 
@@ -111,34 +111,27 @@ class Gate:
         if given is not None:
             token = self.token_of(given)
             if token is None:
-                raise Unauthorized("the token is not known here, or was revoked; see: gpudiag token list")
+                raise Unauthorized("token.unknown")
             self._may(token, role)
             return token, token.note or f"token {token.id}"
         if self.open_to_all or self.is_local(req):
             return None, "local"
-        raise Unauthorized(
-            "this needs a token: send it as 'Authorization: Bearer …'; one is made by: gpudiag token create"
-        )
+        raise Unauthorized("token.missing")
 
     def _only_our_agents(self, req: Request) -> None:
         given = self._given(req)
         if given is None or not hmac.compare_digest(given.encode(), (self.reports_token or "").encode()):
-            raise Forbidden("this server shows simulated nodes only and takes no reports from outside")
+            raise Forbidden("simulated.only")
 
     def _may(self, token: Token, role: Needs) -> None:
         if token.role not in _MAY[role]:
-            raise Forbidden(
-                f"the token's role is {token.role}; this needs {'a reader' if role == 'reader' else role}"
-            )
+            raise Forbidden("token.role", role=token.role, needed=role)
 
     @staticmethod
     def may_report(token: Token | None, node: str) -> None:
         """Whether who carries `token` may report as `node`; raises Forbidden."""
         if token is not None and token.role == "agent" and not token.covers(node):
-            raise Forbidden(
-                f"this token reports as {token.node}, not as {node}; "
-                f"make one for it: gpudiag token create agent {node}"
-            )
+            raise Forbidden("token.node", bound=token.node, node=node)
 
     def may_read(self, req: Request) -> bool:
         """Whether a page may be read by the request, as it stands."""
@@ -158,7 +151,7 @@ class Gate:
         if header is not None:
             scheme, _, value = header.partition(" ")
             if scheme.lower() != "bearer" or not value.strip():
-                raise Unauthorized("the Authorization header wants the form 'Bearer TOKEN'")
+                raise Unauthorized("token.form")
             return value.strip()
         cookie = req.cookies.get(COOKIE) if "HTTP_COOKIE" in environ else None
         if not cookie or (req.method not in ("GET", "HEAD") and not self.same_origin(req)):
@@ -230,7 +223,4 @@ def check_binding(host: str, store: Store, *, open_to_all: bool = False) -> None
     """Raise TooOpen where a server would be reachable by others without tokens."""
     if is_loopback_host(f"[{host}]" if ":" in host else host) or open_to_all or store.tokens.valid():
         return
-    raise TooOpen(
-        f"serve: {host} can be reached by others, and there are no tokens yet; "
-        "make one first (gpudiag token create reader), or stay on 127.0.0.1"
-    )
+    raise TooOpen("too.open", host=host)

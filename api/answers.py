@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -13,13 +12,14 @@ from flask import request
 from api.access import Gate
 from api.judge import Judge
 from api.nodes import NodeState
-from api.places import place_of
+from api.places import nodes_like, place_of
 from api.problems import BadRequest, NoSuch
 from api.since import TROUBLE, Since, since_ok
 from api.store import Store
 from api.store.decisions import Deed, Mute
 from api.store.episodes import Change
 from api.together import FLEET
+from api.words import Sentence
 from api.writer import Writer
 from gpudiag.examine import Ruleset, examine
 from gpudiag.explain import Diagnosis, explain
@@ -59,7 +59,7 @@ def moment(text: str, now: float) -> float:
     """A moment as people write it: Unix seconds, ISO 8601, `10m` (ago), `14:05` (UTC, the last one)."""
     at = _moment(text.strip(), now)
     if at > now + AHEAD_SECONDS:
-        raise BadRequest(f"at={plain(text, 40)!r} is still to come; ask for a moment of the past")
+        raise BadRequest("moment.future", text=plain(text, 40))
     return at
 
 
@@ -82,10 +82,7 @@ def _moment(text: str, now: float) -> float:
     try:
         parsed = datetime.fromisoformat(text.replace("Z", "+00:00").replace(" ", "T", 1))
     except ValueError:
-        raise BadRequest(
-            f"at={plain(text, 40)!r} is no moment; "
-            "write 2026-01-31T14:05:00Z, 14:05 (UTC), Unix seconds, or 10m (ago)"
-        ) from None
+        raise BadRequest("moment", text=plain(text, 40)) from None
     return max(0.0, (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
 
 
@@ -110,14 +107,8 @@ class Answers:
         """The state of a node that has reported; raises NoSuch with the nearest names."""
         state = self.judge.state(name)
         if state is None:
-            names = sorted(self.judge.nodes)
-            nearest = difflib.get_close_matches(name, names, 3, 0.5)
-            hint = (
-                f"; did you mean {', '.join(nearest)}?" if nearest else "; /v1/nodes lists those that report"
-            )
-            if not names:
-                hint = "; no agent has reported yet, start one on the node: gpudiag agent --api URL"
-            raise NoSuch(f"there is no node {plain(name, 80)!r}{hint}", nearest)
+            nearest, hint = nodes_like(self.judge, name)
+            raise NoSuch("node", nearest, name=plain(name, 80), hint=hint)
         return state
 
     def fleet(
@@ -163,7 +154,7 @@ class Answers:
             with state.lock:
                 known = self.judge.said(state, language, self.runbooks)
                 if known is None:
-                    raise NoSuch(f"node {node} has not reported anything that is still kept")
+                    raise NoSuch("never.reported", node=node)
                 age = round(state.window.age(self.now()), 1)
             said = {
                 **known,
@@ -213,8 +204,8 @@ class Answers:
         past = self.judge.past(state, min(wanted, now), span)
         if past is None:
             oldest = self.store.snapshots.oldest(state.id)
-            since = f"; the oldest snapshot kept is of {iso(oldest)}" if oldest else ""
-            raise NoSuch(f"nothing is kept of {state.name} at {iso(wanted)}{since}")
+            since = Sentence("oldest", at=iso(oldest)) if oldest else ""
+            raise NoSuch("not.kept", node=state.name, at=iso(wanted), since=since)
         window, checkup = past
         if span is not None:
             start = max(window.started, window.time - span)
@@ -246,14 +237,24 @@ class Answers:
     def history(
         self, node: str, seconds: float, at: str | None = None, metrics: tuple[str, ...] = HISTORY_METRICS
     ) -> dict[str, Any]:
-        """`{"node", "from", "to", "gpus": [{"index", "series": {metric: [[unix seconds, value], …]}}]}`."""
-        state = place_of(self.judge, node).state
-        span = min(seconds, LONGEST_HISTORY)
+        """`{"node", "from", "to", "gpus": [{"index", "series": {metric: [[unix seconds, value], …]}}]}`.
+
+        Of one GPU where that is what `node` names, or where the pod, job or pid runs on one alone.
+        """
+        place = place_of(self.judge, node)
+        found = self._series(place.state, min(seconds, LONGEST_HISTORY), at, metrics)
+        if place.gpu is None:
+            return found
+        return {**found, "gpus": [of_gpu(found["gpus"], place.gpu, place.state.name)]}
+
+    def _series(
+        self, state: NodeState, span: float, at: str | None, metrics: tuple[str, ...]
+    ) -> dict[str, Any]:
         if at is not None:
             judged_again(span, "span", f"{span:.0f}s")
             past = self.judge.past(state, min(moment(at, self.now()), self.now()), span)
             if past is None:
-                raise NoSuch(f"nothing is kept of {node} at {plain(at, 40)}")
+                raise NoSuch("not.kept", node=state.name, at=plain(at, 40), since="")
             return series_of(past[0], span, metrics)
         with state.lock:
             return series_of(state.window, span, metrics)
@@ -295,7 +296,7 @@ class Answers:
         """One finding, with its history and who acknowledged it."""
         episode = self.store.episodes.get(finding_id)
         if episode is None:
-            raise NoSuch(f"there is no finding {plain(finding_id, 40)!r}; /v1/findings lists them")
+            raise NoSuch("finding", finding=plain(finding_id, 40))
         entries = self.store.episodes.feed(0, 1_000, finding_id=finding_id)
         source = entries[-1].source if entries else "agent"
         state = self.judge.nodes.get(episode.node)
@@ -370,14 +371,19 @@ NOTES = {
 
 def only_gpu(diagnosis: dict[str, Any], gpu: int) -> dict[str, Any]:
     """The diagnosis narrowed to one GPU, whose verdict becomes the answer's."""
-    found = [entry for entry in diagnosis["gpus"] if entry["index"] == gpu]
-    if not found:
-        has = ", ".join(str(entry["index"]) for entry in diagnosis["gpus"]) or "none"
-        raise NoSuch(f"node {diagnosis['node']} has no GPU {gpu}; it has: {has}")
-    verdict = found[0]["verdict"]
+    found = of_gpu(diagnosis["gpus"], gpu, diagnosis["node"])
     own = diagnosis["verdict"] if diagnosis["findings"] and diagnosis["verdict"].get("gpu") is None else None
     silent = own is not None and own["rule"] == "agent-stale"
-    return {**diagnosis, "gpus": found, "verdict": own if silent and own else verdict}
+    return {**diagnosis, "gpus": [found], "verdict": own if silent and own else found["verdict"]}
+
+
+def of_gpu(gpus: list[dict[str, Any]], gpu: int, node: str) -> dict[str, Any]:
+    """The entry of one GPU; raises NoSuch with the GPUs that there are."""
+    found = next((entry for entry in gpus if entry["index"] == gpu), None)
+    if found is None:
+        has = ", ".join(str(entry["index"]) for entry in gpus)
+        raise NoSuch("gpu" if has else "gpu.none", node=plain(node), gpu=gpu, known=has)
+    return found
 
 
 def series_of(window: Window, span: float, metrics: tuple[str, ...]) -> dict[str, Any]:
@@ -395,15 +401,15 @@ def series_of(window: Window, span: float, metrics: tuple[str, ...]) -> dict[str
 def span_of(text: str) -> float:
     try:
         found = seconds(text)
-    except ValueError as error:
-        raise BadRequest(f"window={plain(text, 40)!r} {error}") from None
+    except ValueError:
+        raise BadRequest("span", name="window", text=plain(text, 40)) from None
     return judged_again(found, "window", text)
 
 
 def judged_again(span: float, name: str, text: str) -> float:
     """A span of the past, when it is not too long to be judged again; raises BadRequest."""
     if span > LONGEST_PAST:
-        raise BadRequest(f"{name}={plain(text, 40)!r} is longer than a day; ask for less, such as 6h")
+        raise BadRequest("span.day", name=name, text=plain(text, 40))
     return span
 
 
@@ -412,7 +418,7 @@ def cursor_of(text: str | None) -> int:
     if text is None or text == "":
         return 0
     if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise BadRequest(f"after={plain(text, 40)!r} is no cursor; use the `next` of the answer before")
+        raise BadRequest("cursor", text=plain(text, 40))
     return int(text)
 
 

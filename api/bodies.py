@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from gpudiag.errors import GpudiagError
+from api.problems import Refused
 
 log = logging.getLogger("gpudiag.api")
 
@@ -30,14 +30,14 @@ LAST_DATA_RECEIVED = 52  # where tcp_info of linux/tcp.h has it, in milliseconds
 WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-class Crowded(GpudiagError):
+class Crowded(Refused):
     """Too many bodies are being read just now; come back in a few seconds."""
 
     status = 503
     retry_after = 5
 
 
-class CutOff(GpudiagError):
+class CutOff(Refused):
     """The body ends before its end."""
 
     status = 400
@@ -67,9 +67,7 @@ class Bodies:
 
     def begin(self, body: Body, sender: str) -> None:
         if not self._slots.acquire(blocking=False):
-            raise Crowded(
-                f"{MOST_READING} requests are still being sent; come back in {Crowded.retry_after} s"
-            )
+            raise Crowded("crowded", most=MOST_READING, seconds=Crowded.retry_after)
         self._reading[body] = (time.monotonic(), sender)
 
     def end(self, body: Body) -> None:
@@ -116,7 +114,7 @@ class Body:
         if not part or size is None or size < 0 or self._left == 0:
             self.done()
             if self._left:
-                raise CutOff("the body ends in the middle; send it whole")
+                raise CutOff("body.cut")
         return part
 
     def readline(self, size: int = -1) -> bytes:

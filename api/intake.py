@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 import zstandard
 
+from api.problems import Refused
 from api.store.snapshots import DECODER, LARGEST_BODY
 from api.tidying import Beyond, is_plain, tidy
 from gpudiag.errors import GpudiagError
@@ -32,26 +33,26 @@ NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,252}")
 _idle: list[zstandard.ZstdDecompressor] = []
 
 
-class BadBody(GpudiagError):
+class BadBody(Refused):
     """The body is not what it says it is."""
 
     status = 400
 
 
-class TooLarge(GpudiagError):
+class TooLarge(Refused):
     """The body, or what it unpacks to, is larger than anything we take."""
 
     status = 413
 
 
-class WrongEncoding(GpudiagError):
+class WrongEncoding(Refused):
     """The body is packed in a way that we do not read."""
 
     status = 415
 
 
 class BadSnapshot(GpudiagError):
-    """A snapshot does not keep to the schema; the message says where."""
+    """A snapshot does not keep to the schema; the message says where, in English: agents alone read it."""
 
     status = 422
 
@@ -72,7 +73,7 @@ def unpacked(body: bytes, encoding: str | None) -> bytes:
         return _gunzipped(body)
     if encoding == "zstd":
         return _unzstd(body)
-    raise WrongEncoding(f"the body is encoded as {plain(encoding, 40)}; send it as gzip, zstd or as it is")
+    raise WrongEncoding("body.encoding", encoding=plain(encoding, 40))
 
 
 def _gunzipped(body: bytes) -> bytes:
@@ -80,13 +81,13 @@ def _gunzipped(body: bytes) -> bytes:
     try:
         content = reader.decompress(body, LARGEST_BODY + 1)
     except zlib.error as error:
-        raise BadBody(f"the body is not valid gzip ({error})") from None
+        raise BadBody("body.gzip", error=error) from None
     if len(content) > LARGEST_BODY:
         raise _bomb()
     if not reader.eof:
-        raise BadBody("the gzip body ends in the middle; send it whole")
+        raise BadBody("body.gzip.end")
     if reader.unused_data:
-        raise BadBody("something follows after the gzip body; send one gzip member")
+        raise BadBody("body.gzip.more")
     return content
 
 
@@ -100,7 +101,7 @@ def _unzstd(body: bytes) -> bytes:
                 return decompressor.decompress(body, allow_extra_data=False)
         return _unzstd_in_parts(body)
     except zstandard.ZstdError as error:
-        raise BadBody(f"the body is not valid zstd ({error})") from None
+        raise BadBody("body.zstd", error=error) from None
 
 
 @contextlib.contextmanager
@@ -127,9 +128,7 @@ def _unzstd_in_parts(body: bytes) -> bytes:
 
 
 def _bomb() -> TooLarge:
-    return TooLarge(
-        f"the body unpacks to more than {LARGEST_BODY >> 20} MiB; send fewer snapshots in one request"
-    )
+    return TooLarge("body.bomb", mebibytes=LARGEST_BODY >> 20)
 
 
 def snapshots_of(body: bytes) -> list[Arrived]:
@@ -140,11 +139,11 @@ def snapshots_of(body: bytes) -> list[Arrived]:
     try:
         entries = msgspec.json.decode(body, type=list[msgspec.Raw])
     except msgspec.DecodeError as error:
-        raise BadBody(f"the body is not valid JSON: {error}") from None
+        raise BadBody("body.json", error=error) from None
     except RecursionError:
-        raise BadBody("the body is nested too deeply") from None
+        raise BadBody("body.nested") from None
     if len(entries) > MOST_SNAPSHOTS:
-        raise TooLarge(f"{len(entries)} snapshots in one request; send at most {MOST_SNAPSHOTS}")
+        raise TooLarge("body.many", count=len(entries), most=MOST_SNAPSHOTS)
     return [_arrived(bytes(entry), f"snapshots[{i}]") for i, entry in enumerate(entries)]
 
 
@@ -192,11 +191,11 @@ def _decoded(body: bytes, place: str) -> Snapshot:
     except msgspec.ValidationError as error:
         raise BadSnapshot(_where(str(error), place, body)) from None
     except msgspec.DecodeError as error:
-        raise BadBody(f"the body is not valid JSON: {error}") from None
+        raise BadBody("body.json", error=error) from None
     except UnicodeDecodeError:
-        raise BadBody("the body is not UTF-8 text") from None
+        raise BadBody("body.utf8") from None
     except RecursionError:
-        raise BadBody("the body is nested too deeply") from None
+        raise BadBody("body.nested") from None
 
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)

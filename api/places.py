@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 from api.judge import Judge
 from api.nodes import NodeState
-from api.problems import NoSuch
-from gpudiag.errors import GpudiagError
+from api.problems import NoSuch, Refused
+from api.words import Sentence
 from gpudiag.model import SEVERITY_ORDER, ProcessReading
 from gpudiag.words import units
 from gpudiag.words.foreign import plain
@@ -28,14 +28,10 @@ KINDS: dict[str, Kind] = {
 }  # fmt: skip
 
 
-class Ambiguous(GpudiagError):
+class Ambiguous(Refused):
     """The name means several things; `nearest` are names that mean one each."""
 
     status = 409
-
-    def __init__(self, message: str, nearest: list[str]) -> None:
-        super().__init__(message)
-        self.nearest = nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +127,10 @@ def _one(judge: Judge, text: str, seen: list[_Seen]) -> Place:
     states = list({one.state.name: one.state for one in seen}.values())
     if len(called) > 1 or (len(states) > 1 and not called[0].startswith(("pod ", "Slurm job "))):
         choices = [f"{one.state.name}:{gpu}" for one in seen for gpu in sorted(one.gpus)[:1]]
-        told = "; ".join(dict.fromkeys(f"{one.who} on {_on([one])}" for one in seen[:MOST_NAMED]))
+        told = "; ".join(dict.fromkeys(f"{one.who} ({_on([one])})" for one in seen[:MOST_NAMED]))
         some = " …" if len(seen) > MOST_NAMED else ""
-        raise Ambiguous(
-            f"{plain(text, 80)!r} names several: {told}{some}; ask for one of them by NODE:GPU, or by kind, "
-            "such as job:ID, pid:N or NAMESPACE/POD",
-            list(dict.fromkeys(choices))[:MOST_NAMED],
-        )
+        nearest = list(dict.fromkeys(choices))[:MOST_NAMED]
+        raise Ambiguous("several", nearest, name=plain(text, 80), told=told + some)
     worst = max(states, key=lambda state: SEVERITY_ORDER.index(judge.verdict(state, "en")["severity"]))
     gpus = {gpu for one in seen if one.state is worst for gpu in one.gpus}
     return Place(worst, next(iter(gpus)) if len(gpus) == 1 else None, called[0], _on(seen))
@@ -153,19 +146,19 @@ def _on(seen: list[_Seen]) -> str:
 
 
 def _nobody(judge: Judge, text: str, kind: Kind | None, missed: int) -> NoSuch:
-    names = sorted(judge.nodes)
     shown = plain(text, 80)
-    if not names:
-        return NoSuch(
-            f"there is no node {shown!r}; no agent has reported yet, start one on the node: "
-            "gpudiag agent --api URL"
-        )
-    looked = f"; there was no time to look on {missed} nodes, ask again" if missed else ""
+    nearest, hint = nodes_like(judge, text)
+    if not judge.nodes:
+        return NoSuch("node", name=shown, hint=hint)
+    looked = Sentence("not.looked", count=missed) if missed else ""
     if kind is not None:
-        return NoSuch(
-            f"no process of {shown} is on a GPU of the {len(names)} nodes that report{looked}; "
-            "/diagnose lists the nodes, a node's page its processes"
-        )
-    nearest = difflib.get_close_matches(text, names, 3, 0.5)
-    hint = f"; did you mean {', '.join(nearest)}?" if nearest else "; /v1/nodes lists those that report"
-    return NoSuch(f"there is no node {shown!r}, nor a pod, job or pid of that name{looked}{hint}", nearest)
+        return NoSuch("process", name=shown, count=len(judge.nodes), looked=looked)
+    return NoSuch("node.or.process", nearest, name=shown, looked=looked, hint=hint)
+
+
+def nodes_like(judge: Judge, name: str) -> tuple[list[str], Sentence]:
+    """Names of nodes that are nearly `name`, and what to do instead of asking for it."""
+    if not judge.nodes:
+        return [], Sentence("no.agent")
+    nearest = difflib.get_close_matches(name, sorted(judge.nodes), 3, 0.5)
+    return nearest, Sentence("near", names=", ".join(nearest)) if nearest else Sentence("nodes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -12,8 +13,9 @@ from flask import Flask, Response, current_app, request
 from markupsafe import escape
 from werkzeug.exceptions import HTTPException
 
+from api.words import Sentence
 from gpudiag.errors import GpudiagError
-from gpudiag.words import Language, language_of
+from gpudiag.words import Language, language_in, language_of
 from gpudiag.words.foreign import plain
 
 log = logging.getLogger("gpudiag.api")
@@ -22,34 +24,43 @@ MOST_READ_ON = 64 << 20
 
 CONTENT_TYPE = "application/problem+json"
 
-_ADVICE = {
-    404: "There is nothing at {path}. /openapi.json lists what is there.",
-    405: "{method} is not for {path}. /openapi.json lists what is.",
-    413: "The body is larger than this server takes (4 MiB).",
-    415: "The body is of a kind that {path} does not read.",
-}
+ADVISED = (404, 405, 413, 415)
+"""Statuses of the framework for which we have a sentence of our own."""
 
 
-class BadRequest(GpudiagError):
+class Refused(GpudiagError):
+    """What the API refuses: a sentence of `api.words` by its key, and the values that go into it.
+
+    `nearest` are names like the one that was asked for, each of which could be asked for instead.
+    """
+
+    def __init__(self, key: str, /, nearest: Sequence[str] = (), **values: object) -> None:
+        super().__init__(key)
+        self.sentence, self.nearest = Sentence(key, **values), list(nearest)
+
+    def said(self, language: str) -> str:
+        return self.sentence.said(language)
+
+    def __str__(self) -> str:
+        return self.said("en")
+
+
+class BadRequest(Refused):
     """The question cannot be read."""
 
     status = 400
 
 
-class Unprocessable(GpudiagError):
+class Unprocessable(Refused):
     """The question is read, and asks for what cannot be."""
 
     status = 422
 
 
-class NoSuch(GpudiagError):
-    """There is no such node, finding or rule; `nearest` are names like it."""
+class NoSuch(Refused):
+    """There is no such node, finding or rule."""
 
     status = 404
-
-    def __init__(self, message: str, nearest: list[str] | None = None) -> None:
-        super().__init__(message)
-        self.nearest = nearest or []
 
 
 PAGE = """<!doctype html>
@@ -59,10 +70,6 @@ PAGE = """<!doctype html>
 <body><main><h1>{said}</h1><p><code>{path}</code></p><p><a href="/">{home}</a></p></main></body>
 </html>
 """
-PAGE_WORDS = {
-    "en": {"said": "There is no page at this address.", "home": "All nodes"},
-    "ko": {"said": "이 주소에는 페이지가 없습니다.", "home": "전체 노드"},
-}
 PAGE_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 
@@ -76,7 +83,8 @@ def wants_page() -> bool:
 def no_page() -> Response:
     """What a person sees at an address that nothing owns."""
     lang = spoken()
-    text = PAGE.format(lang=lang, path=escape(plain(request.path, 200)), **PAGE_WORDS[lang])
+    said, home = (Sentence(key).said(lang) for key in ("no.page", "home"))
+    text = PAGE.format(lang=lang, path=escape(plain(request.path, 200)), said=said, home=home)
     response = Response(text, 404, content_type="text/html; charset=utf-8")
     response.headers["Content-Security-Policy"] = PAGE_POLICY
     response.headers["Vary"] = "Accept, Accept-Language"
@@ -85,8 +93,9 @@ def no_page() -> Response:
 
 def spoken() -> Language:
     """The language of an error: as that of an answer, but one without words is no error once more."""
-    wanted = request.args.get("lang") or request.headers.get("Accept-Language")
-    return language_of(wanted or current_app.extensions["gpudiag"].settings.serve.lang)
+    header = request.headers.get("Accept-Language")
+    otherwise = header or current_app.extensions["gpudiag"].settings.serve.lang
+    return language_in(request.args.get("lang")) or language_of(otherwise)
 
 
 def problem(status: int, detail: str, **more: Any) -> Response:
@@ -99,14 +108,15 @@ def problem(status: int, detail: str, **more: Any) -> Response:
         "instance": request.path,
         **{name: value for name, value in more.items() if value not in (None, [])},
     }
-    return Response(msgspec.json.encode(body), status, content_type=CONTENT_TYPE)
+    response = Response(msgspec.json.encode(body), status, content_type=CONTENT_TYPE)
+    response.headers["Vary"] = "Accept-Language"
+    return response
 
 
 def answer(error: GpudiagError) -> Response:
     """One of our errors as a response."""
     status = error.status if 400 <= error.status < 600 else 400
     response = problem(status, error.said(spoken()), nearest=getattr(error, "nearest", None))
-    response.headers["Vary"] = "Accept-Language"
     retry_after = getattr(error, "retry_after", 5 if status == 503 else None)
     if retry_after is not None and status in (429, 503):
         response.headers["Retry-After"] = str(retry_after)
@@ -137,9 +147,7 @@ def handle_errors(app: Flask) -> None:
             return Response(status=status, headers=error.get_headers())
         if status == 404 and request.endpoint is None and wants_page():
             return no_page()
-        advice = _ADVICE.get(status, "{description}")
-        said = advice.format(path=request.path, method=request.method, description=error.description or "")
-        response = problem(status, said)
+        response = problem(status, _advice(status, error.description or error.name).said(spoken()))
         if status == 405:
             allowed = dict(error.get_headers()).get("Allow")
             if allowed:
@@ -149,7 +157,10 @@ def handle_errors(app: Flask) -> None:
     @app.errorhandler(Exception)
     def _bug(error: Exception) -> Response:
         log.exception("%s %s failed", request.method, request.path)
-        said = (
-            f"gpudiag failed here ({type(error).__name__}); this is a bug, the server's log has the details"
-        )
-        return problem(500, said)
+        return problem(500, Sentence("bug", name=type(error).__name__).said(spoken()))
+
+
+def _advice(status: int, description: str) -> Sentence:
+    """What is said where the framework refuses a request."""
+    key = f"http.{status if status in ADVISED else 'other'}"
+    return Sentence(key, path=request.path, method=request.method, status=status, description=description)

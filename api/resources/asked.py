@@ -31,9 +31,7 @@ def language(default: str = "en") -> Language:
     if wanted is not None:
         found = language_of(wanted)
         if not wanted.lower().startswith(found):
-            raise BadRequest(
-                f"lang={plain(wanted, 20)!r} is not spoken here; there are: {', '.join(LANGUAGES)}"
-            )
+            raise BadRequest("lang", wanted=plain(wanted, 20), known=", ".join(LANGUAGES))
         return found
     header = request.headers.get("Accept-Language")
     return language_of(header) if header else language_of(default)
@@ -49,7 +47,7 @@ def number(name: str, default: int | None, low: int, high: int) -> int | None:
     except ValueError:
         value = low - 1
     if not low <= value <= high:
-        raise BadRequest(f"{name}={plain(text, 40)!r} is no whole number between {low} and {high}")
+        raise BadRequest("number", name=name, text=plain(text, 40), low=low, high=high)
     return value
 
 
@@ -60,8 +58,8 @@ def limit() -> int:
 def span(text: str, name: str) -> float:
     try:
         return seconds(text)
-    except ValueError as error:
-        raise BadRequest(f"{name}={plain(text, 40)!r} {error}") from None
+    except ValueError:
+        raise BadRequest("span", name=name, text=plain(text, 40)) from None
 
 
 def body_object() -> dict[str, Any]:
@@ -72,9 +70,9 @@ def body_object() -> dict[str, Any]:
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(f"the body is not valid JSON: {error}") from None
+        raise BadRequest("body.json", error=error) from None
     if not isinstance(value, dict):
-        raise Unprocessable("the body wants to be a JSON object")
+        raise Unprocessable("body.object")
     return value
 
 
@@ -82,9 +80,9 @@ def text_of(body: dict[str, Any], name: str, default: str | None = None, longest
     """A text of a JSON body, without what no surface may show."""
     value = body.get(name, default)
     if not isinstance(value, str) or (default is None and not value.strip()):
-        raise Unprocessable(f"{name} wants a text")
+        raise Unprocessable("body.text", name=name)
     if len(value) > longest:
-        raise Unprocessable(f"{name} is longer than {longest} characters")
+        raise Unprocessable("body.long", name=name, longest=longest)
     return plain(value, longest).strip()
 
 
@@ -93,7 +91,7 @@ def wants_json() -> bool:
     form = request.args.get("format")
     if form is not None:
         if form not in ("json", "text"):
-            raise BadRequest(f"format={plain(form, 20)!r} is not known; there are: json, text")
+            raise BadRequest("format", form=plain(form, 20))
         return form == "json"
     best = request.accept_mimetypes.best_match(["text/plain", "application/json"])
     return best == "application/json" and "*/*" not in request.headers.get("Accept", "*/*").split(",")[0]

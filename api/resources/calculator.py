@@ -70,6 +70,6 @@ def _wants_text() -> bool:
     form = request.args.get("format")
     if form is not None:
         if form not in ("json", "text"):
-            raise BadRequest(f"format={plain(form, 20)!r} is not known; there are: json, text")
+            raise BadRequest("format", form=plain(form, 20))
         return form == "text"
     return request.accept_mimetypes.best_match(["application/json", "text/plain"]) == "text/plain"

@@ -14,6 +14,7 @@ from api.problems import NoSuch, Unprocessable
 from api.resources.asked import body_object, json_answer, language, text_of
 from api.store.tokens import EVERY_NODE, is_pattern
 from api.together import FLEET, FLEET_ID
+from api.words import Sentence
 from gpudiag.changes import OpenFinding
 from gpudiag.settings import seconds
 from gpudiag.words.foreign import plain
@@ -36,14 +37,14 @@ def _who(body: dict[str, Any]) -> str:
 def _span(body: dict[str, Any], least: float = 1.0) -> float:
     given = body.get("seconds", body.get("for"))
     if given is None:
-        raise Unprocessable('seconds is missing: how long it holds, such as 7200 or "2h"')
+        raise Unprocessable("seconds")
     try:
         ends = least == 0 and not isinstance(given, bool) and given in (0, "0", "0s")
         found = 0.0 if ends else seconds(given)
-    except ValueError as error:
-        raise Unprocessable(f"seconds {error}") from None
+    except ValueError:
+        raise Unprocessable("span", name="seconds", text=plain(given, 40)) from None
     if found > LONGEST_MUTE:
-        raise Unprocessable("seconds is longer than 30 days; a mute that never ends hides the next fault")
+        raise Unprocessable("seconds.long")
     return found
 
 
@@ -61,11 +62,9 @@ def acknowledge(finding_id: str) -> Response:
 def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
     episode = here.store.episodes.get(finding_id)
     if episode is None:
-        raise NoSuch(f"there is no finding {plain(finding_id, 40)!r}; /v1/findings lists them")
+        raise NoSuch("finding", finding=plain(finding_id, 40))
     if episode.ended_at is not None:
-        raise Unprocessable(
-            f"finding {finding_id} has ended at {iso(episode.ended_at)}; there is nothing to acknowledge"
-        )
+        raise Unprocessable("finding.ended", finding=finding_id, at=iso(episode.ended_at))
     now = here.answers.now()
     about_many = here.judge.together.known(finding_id)
     if about_many is None and episode.node == FLEET and FLEET not in here.judge.nodes:
@@ -77,7 +76,7 @@ def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
     with state.lock:
         known = next((k for k in state.open.values() if k.finding.id == finding_id), None)
         if known is None:
-            raise NoSuch(f"finding {finding_id} is open no more")
+            raise NoSuch("finding.closed", finding=finding_id)
         known.finding.state = "acknowledged"
         state.headlines.clear()
         state.said.clear()
@@ -125,13 +124,11 @@ def mute() -> Response:
     rule = text_of(body, "rule", longest=64) if body.get("rule") is not None else None
     _known(here, node)
     if rule is not None and rule not in here.answers.rules.by_id:
-        raise Unprocessable(f"there is no rule {plain(rule, 64)!r}; /v1/rules lists them")
+        raise Unprocessable("rule", rule=plain(rule, 64), hint=Sentence("rules"))
     who, why = _who(body), text_of(body, "why", "", 2_000)
 
     if len(here.store.decisions.mutes(here.answers.now())) >= MOST_MUTES:
-        raise Unprocessable(
-            f"{MOST_MUTES} mutes hold already; end some (DELETE /v1/mutes/ID), or mute a pattern"
-        )
+        raise Unprocessable("mutes", most=MOST_MUTES)
 
     def act() -> Any:
         now = here.answers.now()
@@ -150,7 +147,7 @@ def _known(here: Parts, node: str) -> None:
     if not is_pattern(node):
         here.answers.node(node)
     elif node != EVERY_NODE and not any(fnmatchcase(name, node) for name in here.judge.nodes):
-        raise NoSuch(f"no node's name fits {plain(node, 80)!r}; /v1/nodes lists them, '*' is every node")
+        raise NoSuch("pattern", name=plain(node, 80))
 
 
 @decisions.delete("/v1/mutes/<mute_id>")
@@ -182,7 +179,7 @@ def _unmute(mute_id: str) -> Response:
         return bool(ended)
 
     if not here.writer.do(act):
-        raise NoSuch(f"there is no mute {plain(mute_id, 40)!r} that still holds; /v1/mutes lists them")
+        raise NoSuch("mute", mute=plain(mute_id, 40))
     return json_answer({"ended": int(mute_id)})
 
 

@@ -20,9 +20,7 @@ def fleet() -> Response:
     here = parts()
     severity = request.args.get("severity")
     if severity is not None and severity not in SEVERITY_ORDER:
-        raise BadRequest(
-            f"severity={plain(severity, 20)!r} is not known; there are: {', '.join(SEVERITY_ORDER)}"
-        )
+        raise BadRequest("severity", severity=plain(severity, 20), known=", ".join(SEVERITY_ORDER))
     lang, cursor, most = language(here.settings.serve.lang), request.args.get("cursor"), limit()
     first = 0
     if cursor:
@@ -63,8 +61,12 @@ def history(node: str) -> Response:
     metrics = tuple(wanted.split(",")) if wanted else HISTORY_METRICS
     for name in metrics:
         if name not in HISTORY_METRICS:
-            raise BadRequest(
-                f"there is no history of {plain(name, 60)!r}; there is of: {', '.join(HISTORY_METRICS)}"
-            )
+            raise BadRequest("metric", metric=plain(name, 60), known=", ".join(HISTORY_METRICS))
     reach = span(request.args.get("span") or request.args.get("window") or "30m", "span")
     return json_answer(parts().answers.history(node, reach, request.args.get("at") or None, metrics))
+
+
+@nodes.get("/v1/nodes/<namespace>/<pod>/history")
+def history_of_pod(namespace: str, pod: str) -> Response:
+    """Series of the node and GPU where a pod runs; also of `job/ID` and `pid/N`."""
+    return history(f"{namespace}/{pod}")

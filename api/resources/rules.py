@@ -10,6 +10,7 @@ from flask import Blueprint, Response, request
 from api.parts import parts
 from api.problems import NoSuch
 from api.resources.asked import json_answer, language, text_answer
+from api.words import Sentence
 from gpudiag.rule import Rule
 from gpudiag.runbook import markdown
 from gpudiag.words import Language
@@ -60,7 +61,7 @@ def runbook_markdown(rule: str) -> Response:
     known = here.answers.rules.by_id.get(rule)
     if known is None:
         nearest = difflib.get_close_matches(rule, list(here.answers.rules.by_id), 3, 0.5)
-        hint = f"; did you mean {', '.join(nearest)}?" if nearest else "; /v1/rules lists them"
-        raise NoSuch(f"there is no rule {plain(rule, 64)!r}{hint}", nearest)
+        hint = Sentence("near", names=", ".join(nearest)) if nearest else Sentence("rules")
+        raise NoSuch("rule", nearest, rule=plain(rule, 64), hint=hint)
     text = markdown(known, language(here.settings.serve.lang))
     return text_answer(text, "text/markdown; charset=utf-8")

@@ -68,5 +68,5 @@ def _sent_at(request: Request) -> float | None:
     except ValueError:
         value = math.nan
     if not 0 < value < 1e11:
-        raise BadRequest(f"{SENT_AT} wants the sender's clock in Unix seconds")
+        raise BadRequest("sent-at", header=SENT_AT)
     return value

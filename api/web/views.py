@@ -10,13 +10,16 @@ from flask import Blueprint, Response, g, make_response, redirect, render_templa
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
+from api.problems import NoSuch, Refused
 from api.web import language, pictures, show
 from api.web.asked import Answers, Chat
 from api.web.playing import add_calculator
 from api.web.words import SENTENCES
+from api.words import Sentence
 from gpudiag.errors import GpudiagError
-from gpudiag.runbook import in_general, runbook_of
+from gpudiag.runbook import in_general, markdown, runbook_of
 from gpudiag.words import words
+from gpudiag.words.foreign import plain
 from gpudiag.words.pages import page_of
 
 TOKEN_COOKIE = "gpudiag_token"
@@ -35,13 +38,7 @@ A_WORKDAY = 12 * 3600
 OPEN_ENDPOINTS = frozenset({"web.static", "web.login", "web.log_in", "web.runbook", "web.runbooks"})
 
 
-class NoSuchPage(GpudiagError):
-    """Nothing stands at this address."""
-
-    status = 404
-
-
-class FromElsewhere(GpudiagError):
+class FromElsewhere(Refused):
     """A page of another site made the browser send a form."""
 
     status = 403
@@ -249,7 +246,7 @@ def _add_rules(web: Blueprint, answers: Answers) -> None:
             raise no_such_rule(rule, answers)
         lang = language.chosen()
         if request.accept_mimetypes.best_match(["text/html", MARKDOWN], "text/html") == MARKDOWN:
-            response = make_response(page_of(known.module, known.id, lang).markdown)
+            response = make_response(markdown(known, lang))
             response.mimetype = MARKDOWN
         else:
             response = make_response(
@@ -259,12 +256,12 @@ def _add_rules(web: Blueprint, answers: Answers) -> None:
         return response
 
 
-def no_such_rule(rule: str, answers: Answers) -> NoSuchPage:
+def no_such_rule(rule: str, answers: Answers) -> NoSuch:
     from difflib import get_close_matches
 
     near = get_close_matches(rule, answers.rules.by_id, n=3)
-    hint = f"; near: {', '.join(near)}" if near else ""
-    return NoSuchPage(f"there is no rule {rule[:60]!r}{hint}; /runbooks lists them")
+    hint = Sentence("near", names=", ".join(near)) if near else Sentence("runbooks")
+    return NoSuch("rule", rule=plain(rule, 60), hint=hint)
 
 
 # ---------------------------------------------------------------------------------------- login
@@ -278,10 +275,7 @@ def _add_login(web: Blueprint, answers: Answers) -> None:
     @web.post("/login")
     def log_in() -> AnyResponse:
         if not answers.from_our_page():
-            raise FromElsewhere(
-                "this form was sent by a page of another site, or a proxy in front does not pass the Host "
-                "header on; open /login here and send it again"
-            )
+            raise FromElsewhere("from.elsewhere")
         token = request.form.get("token", "").strip()
         goal = _inside(request.form.get("next"))
         if not token or not answers.accepts(token):

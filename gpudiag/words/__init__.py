@@ -16,13 +16,18 @@ LANGUAGES: tuple[Language, ...] = ("en", "ko")
 
 def language_of(wanted: str | None) -> Language:
     """The language that a tag such as `ko-KR` or an Accept-Language header asks for; else English."""
+    return language_in(wanted) or "en"
+
+
+def language_in(wanted: str | None) -> Language | None:
+    """The first language that is asked for and has words; None where none of them has."""
     for tag in (wanted or "").replace("_", "-").split(","):
         short = tag.strip().split(";")[0].split("-")[0].lower()
         if short == "ko":
             return "ko"
         if short == "en":
             return "en"
-    return "en"
+    return None
 
 
 def words(language: str) -> ModuleType:

@@ -35,6 +35,24 @@ def test_a_pod_or_a_pid_is_answered_by_its_node_and_gpu(api: Api, asked: str) ->
     assert "node-1:1" in said["notes"][0]
 
 
+@pytest.mark.parametrize("asked", ["ml/trainer-0", "pod:ml/trainer-0", "pid/4711", "trainer-0", "node-1:1"])
+def test_the_history_of_a_pod_is_that_of_its_gpu(api: Api, asked: str) -> None:
+    training("node-1", api, pod="trainer-0", namespace="ml")
+
+    said = api.client.history(asked)
+
+    assert (said["node"], [gpu["index"] for gpu in said["gpus"]]) == ("node-1", [1])
+    assert said["gpus"][0]["series"]["memory_used_bytes"]
+
+
+def test_the_history_of_a_job_is_that_of_its_node(api: Api) -> None:
+    training("node-1", api, slurm_job="123", on=(0, 1))
+
+    said = api.ask("GET", "/v1/nodes/job/123/history")
+
+    assert (said["node"], [gpu["index"] for gpu in said["gpus"]]) == ("node-1", [0, 1])
+
+
 @pytest.mark.parametrize("asked", ["job:123", "job/123", "slurm:123", "123"])
 def test_a_slurm_job_is_answered_by_its_node(api: Api, asked: str) -> None:
     training("node-1", api, slurm_job="123", on=(0, 1))
@@ -69,14 +87,14 @@ def test_a_pid_on_several_nodes_is_told_and_not_guessed(api: Api) -> None:
         api.client.diagnosis("pid:4711")
 
     assert caught.value.problem["status"] == 409
-    assert "pid 4711 on node-1:1; pid 4711 on node-2:1" in str(caught.value)
+    assert "pid 4711 (node-1:1); pid 4711 (node-2:1)" in str(caught.value)
 
 
 def test_a_pod_s_name_in_two_namespaces_is_told_and_not_guessed(api: Api) -> None:
     training("node-1", api, pod="trainer-0", namespace="ml")
     training("node-2", api, pod="trainer-0", namespace="vision")
 
-    with pytest.raises(Refused, match="pod ml/trainer-0 on node-1:1; pod vision/trainer-0 on node-2:1"):
+    with pytest.raises(Refused, match=r"pod ml/trainer-0 \(node-1:1\); pod vision/trainer-0 \(node-2:1\)"):
         api.client.diagnosis("trainer-0")
     assert api.client.diagnosis("vision/trainer-0")["node"] == "node-2"
 

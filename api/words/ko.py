@@ -1,0 +1,106 @@
+"""API가 거절할 때 쓰는 한국어 문장: 무엇이, 어디서, 어떻게 하면 되는지."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    # 질문의 쿼리와 본문
+    "lang": "lang={wanted!r} 언어로는 답할 수 없습니다. 쓸 수 있는 언어: {known}",
+    "number": "{name}={text!r} 값은 {low} 이상 {high} 이하의 정수여야 합니다",
+    "span": "{name}={text!r} 값은 0보다 긴 시간이어야 합니다. 예: 10s, 5m, 2h, 7d",
+    "span.day": "{name}={text!r} 값이 하루보다 깁니다. 더 짧게 물어보십시오. 예: 6h",
+    "moment": (
+        "at={text!r} 값을 시각으로 읽을 수 없습니다. "
+        "예: 2026-01-31T14:05:00Z, 14:05(UTC), Unix 초, 10m(10분 전)"
+    ),
+    "moment.future": "at={text!r} 시각은 아직 오지 않았습니다. 지난 시각을 물어보십시오",
+    "cursor": "after={text!r} 값은 커서가 아닙니다. 이전 응답의 `next` 값을 쓰십시오",
+    "format": "format={form!r} 형식은 없습니다. 쓸 수 있는 형식: json, text",
+    "severity": "severity={severity!r} 값은 없습니다. 쓸 수 있는 값: {known}",
+    "metric": "{metric!r} 메트릭은 이력이 없습니다. 이력이 있는 메트릭: {known}",
+    "sent-at": "{header} 헤더에는 보내는 쪽의 시계를 Unix 초로 적어야 합니다",
+    "body.object": "본문은 JSON 객체여야 합니다",
+    "body.text": "{name} 항목에는 텍스트가 필요합니다",
+    "body.long": "{name} 항목이 {longest}자보다 깁니다",
+    # 전송된 본문
+    "body.json": "본문이 올바른 JSON이 아닙니다: {error}",
+    "body.nested": "본문이 너무 깊게 중첩되어 있습니다",
+    "body.utf8": "본문이 UTF-8 텍스트가 아닙니다",
+    "body.encoding": (
+        "본문이 {encoding} 방식으로 인코딩되어 있습니다. gzip이나 zstd로 보내거나 압축하지 말고 보내십시오"
+    ),
+    "body.gzip": "본문이 올바른 gzip이 아닙니다({error})",
+    "body.gzip.end": "gzip 본문이 중간에 끊겼습니다. 전체를 보내십시오",
+    "body.gzip.more": "gzip 본문 뒤에 다른 데이터가 있습니다. gzip 멤버 하나만 보내십시오",
+    "body.zstd": "본문이 올바른 zstd가 아닙니다({error})",
+    "body.bomb": "본문의 압축을 풀면 {mebibytes} MiB보다 큽니다. 요청 하나에 스냅샷을 더 적게 보내십시오",
+    "body.many": "요청 하나에 스냅샷이 {count}개 있습니다. 한 번에 {most}개까지 보낼 수 있습니다",
+    "body.cut": "본문이 중간에 끊겼습니다. 전체를 보내십시오",
+    "crowded": "아직 전송 중인 요청이 {most}개입니다. {seconds}초 뒤에 다시 시도하십시오",
+    # 노드와 그 위에서 실행되는 것
+    "node": "{name!r} 노드가 없습니다{hint}",
+    "node.or.process": "{name!r} 이름의 노드도, 파드나 작업이나 pid도 없습니다{looked}{hint}",
+    "near": ". 비슷한 이름: {names}",
+    "nodes": ". 보고하는 노드의 목록은 /v1/nodes 주소에 있습니다",
+    "no.agent": ". 아직 보고한 에이전트가 없습니다. 노드에서 시작하십시오: gpudiag agent --api URL",
+    "not.looked": ". 시간이 모자라 노드 {count}개는 살펴보지 못했습니다. 다시 물어보십시오",
+    "process": (
+        "보고하는 노드 {count}개의 GPU에서 {name} 프로세스를 찾지 못했습니다{looked}. "
+        "노드 목록은 /diagnose 주소에, 프로세스는 각 노드의 페이지에 있습니다"
+    ),
+    "several": (
+        "{name!r} 이름이 여러 대상을 가리킵니다: {told}. 그 가운데 하나를 NODE:GPU 형식으로 물어보거나 "
+        "job:ID, pid:N, NAMESPACE/POD처럼 종류를 붙여 물어보십시오"
+    ),
+    "pattern": (
+        "{name!r} 패턴에 맞는 노드가 없습니다. 노드 목록은 /v1/nodes 주소에 있고, '*'는 모든 노드입니다"
+    ),
+    "gpu": "{node} 노드에 GPU {gpu}번이 없습니다. 있는 GPU: {known}",
+    "gpu.none": "{node} 노드에 GPU {gpu}번이 없습니다. 이 노드에는 GPU가 없습니다",
+    "never.reported": "{node} 노드의 보고 가운데 남아 있는 것이 없습니다",
+    "not.kept": "{at} 시점의 {node} 기록이 남아 있지 않습니다{since}",
+    "oldest": ". 남아 있는 가장 오래된 스냅샷: {at}",
+    # 진단, 규칙, 사람이 정한 것
+    "finding": "{finding!r} 진단이 없습니다. 목록은 /v1/findings 주소에 있습니다",
+    "finding.ended": "{finding} 진단은 {at}에 끝났습니다. 확인할 것이 없습니다",
+    "finding.closed": "{finding} 진단은 더 이상 열려 있지 않습니다",
+    "rule": "{rule!r} 규칙이 없습니다{hint}",
+    "rules": ". 목록은 /v1/rules 주소에 있습니다",
+    "runbooks": ". 목록은 /runbooks 주소에 있습니다",
+    "seconds": 'seconds 항목이 없습니다. 얼마 동안인지 적으십시오. 예: 7200 또는 "2h"',
+    "seconds.long": "seconds 값이 30일보다 깁니다. 끝나지 않는 음소거는 다음 고장을 가립니다",
+    "mutes": (
+        "음소거가 이미 {most}건 있습니다. 일부를 끝내거나(DELETE /v1/mutes/ID) 이름의 패턴으로 음소거하십시오"
+    ),
+    "mute": "{mute!r} 음소거는 없거나 이미 끝났습니다. 목록은 /v1/mutes 주소에 있습니다",
+    # 권한
+    "token.unknown": "여기서 모르는 토큰이거나 폐기된 토큰입니다. 확인하십시오: gpudiag token list",
+    "token.missing": (
+        "토큰이 필요합니다. 'Authorization: Bearer …' 헤더로 보내십시오. 만드는 명령: gpudiag token create"
+    ),
+    "token.form": "Authorization 헤더는 'Bearer TOKEN' 형식이어야 합니다",
+    "token.role": "토큰의 역할은 {role}입니다. 여기에는 {needed} 역할이 필요합니다",
+    "token.node": (
+        "이 토큰은 {bound} 이름으로 보고하는 토큰이며 {node} 이름으로는 보고할 수 없습니다. "
+        "새로 만드십시오: gpudiag token create agent {node}"
+    ),
+    "simulated.only": "이 서버는 시뮬레이션한 노드만 보여 주며 외부의 보고를 받지 않습니다",
+    "too.open": (
+        "serve: {host} 주소는 다른 장비에서 접근할 수 있는데 아직 토큰이 없습니다. "
+        "먼저 토큰을 만들거나(gpudiag token create reader) 127.0.0.1을 쓰십시오"
+    ),
+    "from.elsewhere": (
+        "다른 사이트의 페이지가 보낸 양식이거나, 앞에 있는 프록시가 Host 헤더를 전달하지 않습니다. "
+        "여기의 /login 페이지를 열어 다시 보내십시오"
+    ),
+    # 프레임워크가 거절한 것
+    "http.404": "{path} 주소에는 아무것도 없습니다. 있는 것은 /openapi.json 주소에 나옵니다.",
+    "http.405": (
+        "{path} 주소에는 {method} 메서드를 쓸 수 없습니다. 쓸 수 있는 것은 /openapi.json 주소에 나옵니다."
+    ),
+    "http.413": "본문이 이 서버가 받는 크기(4 MiB)보다 큽니다.",
+    "http.415": "{path} 주소에서 읽지 않는 종류의 본문입니다.",
+    "http.other": "요청을 처리할 수 없습니다({status}): {description}",
+    "bug": "gpudiag 내부에서 실패했습니다({name}). 버그이며 자세한 내용은 서버의 로그에 있습니다",
+    "no.page": "이 주소에는 페이지가 없습니다.",
+    "home": "전체 노드",
+}

@@ -2,6 +2,7 @@
 
 memory_used_bytes 80747692032 → "75.2 GiB"      utilization_percent 0.0 → "0 %"
 quiet_ratio 0.97 → "97 %"                       window 300 → "5 min"
+persistence_mode False → "off"                  reads_kernel_log False → "no"
 """
 
 from __future__ import annotations
@@ -30,8 +31,17 @@ _UNITS = (  # suffix of the name → unit in JSON
 )
 
 WORDS = {
-    "en": {"s": "s", "min": "min", "h": "h", "d": "d", "yes": "yes", "no": "no"},
-    "ko": {"s": "초", "min": "분", "h": "시간", "d": "일", "yes": "예", "no": "아니요"},
+    "en": {"s": "s", "min": "min", "h": "h", "d": "d", "yes": "yes", "no": "no", "on": "on", "off": "off"},
+    "ko": {
+        "s": "초",
+        "min": "분",
+        "h": "시간",
+        "d": "일",
+        "yes": "예",
+        "no": "아니요",
+        "on": "켜짐",
+        "off": "꺼짐",
+    },
 }
 
 
@@ -43,7 +53,8 @@ def unit_of(name: str) -> str | None:
 def show(name: str, value: Any, language: str = "en") -> str:
     """One value as people read it."""
     if isinstance(value, bool):
-        return WORDS[language]["yes" if value else "no"]
+        yes, no = ("on", "off") if _is_mode(name) else ("yes", "no")
+        return WORDS[language][yes if value else no]
     if isinstance(value, str):
         return plain(value)
     unit = unit_of(name)
@@ -71,6 +82,11 @@ def show(name: str, value: Any, language: str = "en") -> str:
         "gigabits_per_second": " Gbit/s",
     }.get(unit or "", "")
     return f"{number(value)}{tail}"
+
+
+def _is_mode(name: str) -> bool:
+    """Whether a yes or no is about something that is switched: `ecc_mode`, `mig_mode_pending`."""
+    return name.removesuffix("_pending").endswith("_mode")
 
 
 def size(value: float) -> str:

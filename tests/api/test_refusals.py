@@ -144,11 +144,3 @@ def test_the_pages_refuse_in_korean_too(node: ReportingNode) -> None:
     assert "비슷한 이름: node-3" in page("/nodes/nod-3")
     assert "&#39;stuck-jop&#39; 규칙이 없습니다. 비슷한 이름: stuck-job" in page("/runbooks/stuck-jop")
     assert "이 주소에는 페이지가 없습니다." in page("/nowhere")
-
-
-@pytest.mark.parametrize("accepted", ["text/markdown", "text/html;q=0.1, text/*"])
-def test_a_runbook_as_markdown_holds_its_example_and_no_table_of_ours(api: Api, accepted: str) -> None:
-    book = api.ask("GET", "/runbooks/persistence-off?lang=ko", headers={"Accept": accepted})
-
-    assert "예시: 작업 사이에 GPU를 잡아 두는 것이 없습니다." in book
-    assert "## 사례" not in book

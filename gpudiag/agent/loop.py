@@ -302,7 +302,7 @@ class Agent:
             if reporter.waiting:
                 wait = reporter.push(self._clock.monotonic())
             self._arrived.clear()
-            if not self._queue:
+            if not self._queue and not self._stop.is_set():  # either may have come just before
                 self._clock.wait(self._arrived, wait if reporter.waiting else 3600.0)
 
     # ---- the door

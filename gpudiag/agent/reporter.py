@@ -96,7 +96,7 @@ class Reporter:
             self._tell(self._spool.problem)
 
     def _send(self, snapshot: bytes, now: float) -> bool:
-        """Whether it need not be sent again: it arrived, or is refused for good."""
+        """Whether it need not be sent again: it arrived, or our API says that it is wrong in itself."""
         try:
             self._api.send(snapshot)
         except Refused as error:
@@ -106,10 +106,16 @@ class Reporter:
         except Busy as error:
             # Everybody was told the same: come back a little later than that, each at another moment.
             self._not_before = now + max(FIRST_WAIT, error.retry_after) * self._chance.uniform(1.0, 1.5)
+            if not error.problem:  # a proxy, or whoever is at that address: our API says it is busy itself
+                self._tell(str(error))
             return False
-        except (Unauthorized, Forbidden, NotFound) as error:
+        except (Unauthorized, Forbidden) as error:
             self._back_off(now, least=10.0)
             self._tell(f"{error}. Is the token right for this node? gpudiag token create agent NODE")
+            return False
+        except NotFound as error:
+            self._back_off(now, least=10.0)
+            self._tell(f"{error} Is the address of the API right? It looks like http://SERVER:8000")
             return False
         except ApiError as error:
             self._back_off(now)

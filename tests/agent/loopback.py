@@ -71,10 +71,14 @@ class Loopback:
 
 
 class Receiver(Loopback):
-    """Takes reports, answers as told (`status`, `body`, `delay`), and remembers what it took."""
+    """Takes reports, answers as told (`status`, `body`, `kind`, `delay`), and remembers what it took.
+
+    What is packed in a way that it `refuses` is answered with 415, as a proxy does it.
+    """
 
     def __init__(self) -> None:
-        self.status, self.delay = 200, 0.0
+        self.status, self.delay, self.kind = 200, 0.0, "application/problem+json"
+        self.refuses: tuple[str, ...] = ()
         self.body = b'{"stored": 1, "duplicates": 0, "time": 0}'
         self.got: list[Snapshot] = []
         super().__init__()
@@ -82,9 +86,12 @@ class Receiver(Loopback):
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers["Content-Length"]))
         time.sleep(self.delay)
+        if request.headers["Content-Encoding"] in self.refuses:
+            self.send(request, 415, b"<h1>415 Unsupported Media Type</h1>", Content_Type="text/html")
+            return
         if self.status == 200:
             self.got.append(msgspec.json.decode(_plain(body, request), type=Snapshot))
-        kind = "application/problem+json" if self.status >= 400 else "application/json"
+        kind = self.kind if self.status >= 400 else "application/json"
         self.send(request, self.status, self.body, Content_Type=kind, Retry_After="2")
 
     def sequences(self) -> list[int]:

@@ -76,21 +76,35 @@ def test_an_agent_that_is_stopped_keeps_what_it_could_not_send(
 
 
 @pytest.mark.parametrize(
-    ("status", "body"),
+    ("status", "kind", "body"),
     [
-        (200, b"<html>log in to the hotel</html>"),
-        (200, b"[" * 100_000),
-        (401, b"{}"),
-        (404, b"not here"),
-        (429, b""),
-        (500, b"Traceback (most recent call last)"),
-        (502, b"\xff\xfe"),
+        (200, "text/html", b"<html>log in to the hotel</html>"),
+        (200, "application/json", b"[" * 100_000),
+        (301, "text/html", b"<h1>Moved</h1>"),
+        (400, "text/html", b"<h1>400 Bad Request</h1>"),
+        (401, "application/problem+json", b"{}"),
+        (403, "text/html", b"<h1>Request blocked</h1>"),
+        (404, "application/problem+json", b"not here"),
+        (405, "application/json", b'{"detail": "Method Not Allowed"}'),
+        (413, "text/html", b"<h1>413 Request Entity Too Large</h1>"),
+        (415, "text/html", b"<h1>415 Unsupported Media Type</h1>"),
+        (422, "application/json", b'{"detail": [{"loc": ["body", "model"], "msg": "Field required"}]}'),
+        (429, "text/plain", b""),
+        (500, "text/plain", b"Traceback (most recent call last)"),
+        (502, "application/problem+json", b"\xff\xfe"),
     ],
 )
 def test_whatever_answers_instead_of_the_api_nothing_is_lost(
-    nvml: Nvml, host: FakeHost, tmp_path: Path, receiver: Receiver, client: Client, status: int, body: bytes
+    nvml: Nvml,
+    host: FakeHost,
+    tmp_path: Path,
+    receiver: Receiver,
+    client: Client,
+    status: int,
+    kind: str,
+    body: bytes,
 ) -> None:
-    good, receiver.status, receiver.body = receiver.body, status, body
+    good, receiver.status, receiver.kind, receiver.body = receiver.body, status, kind, body
     with Running(host, tmp_path, client) as running:
         running.takes(3)
         receiver.got.clear()
@@ -98,7 +112,26 @@ def test_whatever_answers_instead_of_the_api_nothing_is_lost(
         until(lambda: len(receiver.got) >= 5)
 
     assert receiver.sequences() == list(range(len(receiver.got)))
+    assert any(receiver.address in line or "is the address right?" in line for line in running.said)
     assert not any("Traceback" in line or "Error:" in line for line in running.said)
+
+
+@pytest.mark.parametrize("refuses", [("zstd",), ("zstd", "gzip")])
+def test_a_proxy_that_lets_no_packed_body_through_loses_nothing(
+    nvml: Nvml,
+    host: FakeHost,
+    tmp_path: Path,
+    receiver: Receiver,
+    client: Client,
+    refuses: tuple[str, ...],
+) -> None:
+    receiver.refuses = refuses
+    with Running(host, tmp_path, client) as running:
+        running.takes(3)
+        until(lambda: len(receiver.got) >= 3)
+
+    assert receiver.sequences() == list(range(len(receiver.got)))
+    assert running.said == []
 
 
 @pytest.mark.parametrize("status", [413, 422])

@@ -1,0 +1,119 @@
+"""Connections to one address, kept alive and shared by threads.
+
+Built on `http.client`, so that an agent pays little memory for it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import time
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from gpudiag.client.failures import Answer, ApiError, Broken, Refused, Unreachable
+
+LARGEST_ANSWER = 64 << 20
+IDLE_KEPT = 8
+
+
+class Connections:
+    """`exchange` a request for an answer with what is at `url`; `timeout` covers one request."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise Refused(f"{url!r} is no address of an API; it looks like http://127.0.0.1:8000")
+        self._prefix = parts.path.rstrip("/")
+        self.url = f"{parts.scheme}://{parts.netloc}{self._prefix}"
+        self._timeout = timeout
+        self._secure = parts.scheme == "https"
+        try:
+            self._host, self._port = parts.hostname, parts.port
+        except ValueError:
+            raise Refused(f"{url!r} has no valid port") from None
+        self._idle: deque[http.client.HTTPConnection] = deque()
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def exchange(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+        """The answer, whatever its status; raises Unreachable or Broken where none came."""
+        path = self._prefix + path
+        connection = self._idle.pop() if self._idle else None
+        if connection is not None:
+            try:
+                return self._once(connection, method, path, body, headers)
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+                connection.close()  # the server closed it while idle: once more on a new one
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                raise self._unreachable(error) from None
+        connection = self._connection()
+        try:
+            return self._once(connection, method, path, body, headers)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self._unreachable(error) from None
+        except BaseException:
+            connection.close()
+            raise
+
+    def _connection(self) -> http.client.HTTPConnection:
+        make = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        return make(self._host, self._port, timeout=self._timeout)
+
+    def _once(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+    ) -> Answer:
+        if connection.sock is None:
+            connection.connect()
+            connected: Any = connection.sock
+            # Headers and body are two writes: without this the second waits for the first one's ack.
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        until = time.monotonic() + self._timeout
+        connection.request(method, path, body=body, headers=dict(headers))
+        response = connection.getresponse()
+        content = self._content(response, until)
+        if len(content) > LARGEST_ANSWER:
+            connection.close()
+            raise Broken(f"the API at {self.url} answered more than {LARGEST_ANSWER >> 20} MiB")
+        answer = Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, content)
+        if response.will_close or len(self._idle) >= IDLE_KEPT:
+            connection.close()
+        else:
+            self._idle.append(connection)
+        return answer
+
+    @staticmethod
+    def _content(response: http.client.HTTPResponse, until: float) -> bytes:
+        """The body, in time and not without end: a byte a second is no answer."""
+        parts, size = [], 0
+        while size <= LARGEST_ANSWER and (part := response.read1(1 << 18)):
+            parts.append(part)
+            size += len(part)
+            if time.monotonic() > until:
+                raise TimeoutError
+        if response.length and size <= LARGEST_ANSWER:
+            raise http.client.IncompleteRead(b"".join(parts), response.length)
+        response.close()  # the answer, not the connection
+        return b"".join(parts)
+
+    def _unreachable(self, error: Exception) -> ApiError:
+        if isinstance(error, TimeoutError):
+            return Unreachable(f"the API at {self.url} did not answer within {self._timeout:g} s")
+        if isinstance(error, http.client.HTTPException):
+            return Broken(f"what answers at {self.url} does not speak HTTP ({type(error).__name__})")
+        if isinstance(error, socket.gaierror):
+            return Unreachable(f"there is no host {self._host!r} (address {self.url})")
+        if isinstance(error, ConnectionRefusedError):
+            return Unreachable(f"nothing listens at {self.url}; start it with: gpudiag serve")
+        return Unreachable(f"the API at {self.url} cannot be reached ({error})")

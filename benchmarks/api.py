@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import json
 import multiprocessing
 import os
 import queue
@@ -381,15 +382,30 @@ def _answer(connection: socket.socket) -> bytes:
     return answer
 
 
-def _read(port: int, nodes: int, until: float) -> list[float]:
-    """Somebody who looks at one page or another twice a second; seconds that each took."""
+def _newest(port: int) -> str:
+    """The cursor of the newest finding."""
+    connection, newest = http.client.HTTPConnection("127.0.0.1", port), ""
+    while True:
+        _, body = getting(f"/v1/findings?limit=1000&after={newest}")(connection)
+        more = json.loads(body)["next"]
+        if more is None:
+            connection.close()
+            return newest
+        newest = more
+
+
+def _read(port: int, nodes: int, until: float, newest: str) -> list[float]:
+    """Somebody who looks twice a second: at a node, at the worst fifty, at what is new; seconds of each."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    paths = ("/diagnose?node=node-{}", "/v1/nodes/node-{}", "/v1/nodes?limit=50", "/v1/findings")
     took, turn = [], 0
     while time.time() < until:
+        paths = (f"/diagnose?node=node-{turn * 37 % nodes}", f"/v1/nodes/node-{turn * 41 % nodes}",
+                 "/v1/nodes?limit=50", f"/v1/findings?after={newest}")  # fmt: skip
         started = time.perf_counter()
-        getting(paths[turn % len(paths)].format(turn * 37 % nodes))(connection)
+        _, body = getting(paths[turn % len(paths)])(connection)
         took.append(time.perf_counter() - started)
+        if turn % len(paths) == 3:
+            newest = json.loads(body)["next"] or newest
         turn += 1
         time.sleep(0.5)
     connection.close()
@@ -426,10 +442,11 @@ def fleet(options: argparse.Namespace) -> None:
             sender.start()
         ends_at = starts_at + rounds * INTERVAL
         starts_at += WARM_ROUNDS * INTERVAL
+        newest = _newest(api.port)
         time.sleep(max(0.0, starts_at - time.time()))
         before = api.processor_seconds()
         with ThreadPoolExecutor(2) as pool:
-            readers = [pool.submit(_read, api.port, nodes, ends_at) for _ in range(2)]
+            readers = [pool.submit(_read, api.port, nodes, ends_at, newest) for _ in range(2)]
             sent = [sender.result() for sender in senders]
             reads = [seconds for reader in readers for seconds in reader.result()]
         took = time.time() - starts_at

@@ -1,7 +1,7 @@
 """Facts about processes that use GPUs, from /proc: who, since when, what it does, where it belongs.
 
-Read at each snapshot: state, CPU, bytes read. Read once per process: command line, user, container.
-Its hottest threads are looked at only while it uses the CPU.
+Read at each snapshot: state, parents, and by `activity.py` what it did. Read once per process: command line,
+user, container.
 """
 
 from __future__ import annotations
@@ -10,22 +10,17 @@ import os
 import pwd
 import re
 
-from gpudiag.agent.files import TICKS, Stat, numbers, raw, stat_of, text
+from gpudiag.agent.activity import Activity, wait_channel
+from gpudiag.agent.files import TICKS, Stat, raw, stat_of, text
 from gpudiag.agent.holders import Holders, open_devices
-from gpudiag.agent.host import cpu_list, pressure
+from gpudiag.agent.host import cpu_list
 from gpudiag.agent.masking import masked, printable
-from gpudiag.model import GpuUse, ProcessReading, ThreadReading
+from gpudiag.model import GpuUse, ProcessReading
 from gpudiag.workloads import workload_of_text
 
-PAGE = os.sysconf("SC_PAGE_SIZE")
-BUSY_PERCENT = 5.0  # below this a process has no hot thread worth a look
-THREADS_TOLD = 3
-THREADS_KNOWN = 16  # looked at between two full rounds
-FULL_ROUND_SECONDS = 30.0
 LIBRARIES_SECONDS = 60.0  # between two looks at mapped libraries
 LIBRARIES_KNOWN_SECONDS = 600.0  # once they are known
 MOST_PROCESSES = 200
-MOST_CHILDREN = 64
 LONGEST_COMMAND = 4096  # looked at to tell a server
 LONGEST_LINE_OF_PARENTS = 12
 
@@ -56,17 +51,10 @@ _UNIT = re.compile(r"/([^/]+\.(?:service|scope))(?:/|$)")
 class _Known:
     """What is kept of one process between snapshots."""
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, start: int, activity: Activity) -> None:
         self.start = start
         self.started_at: float | None = None  # kept: boot time, computed anew, wavers
-        self.at: float | None = None
-        self.cpu = 0
-        self.io: tuple[int, int] | None = None
-        self.threads: dict[int, tuple[int, float]] = {}  # tid → ticks, and when they were read
-        self.hot: list[int] = []
-        self.children: dict[int, tuple[int, float]] = {}
-        self.full_round_at = 0.0
-        self.throttled: int | None = None
+        self.activity = activity
         self.command: str | None = None
         self.user: str | None = None
         self.frameworks: list[str] | None = None
@@ -143,7 +131,7 @@ class Processes:
             return reading
         known = self._known.get(pid)
         if known is None or known.start != stat.start:
-            known = self._known[pid] = _Known(stat.start)
+            known = self._known[pid] = _Known(stat.start, Activity(self._proc, self._sys))
         if not known.read_once:
             self._read_once(known, place)
         reading.name = printable(stat.name)
@@ -158,9 +146,9 @@ class Processes:
         reading.container, reading.pod = known.place.get("container"), known.place.get("pod")
         reading.slurm_job, reading.unit = known.place.get("slurm_job"), known.place.get("unit")
         if stat.state == "D":
-            reading.wait_channel = _wait_channel(place)
+            reading.wait_channel = wait_channel(place)
         self._read_parents(reading, stat)
-        self._read_rates(reading, known, stat, place, monotonic)
+        known.activity.read(reading, stat, known.cgroup, monotonic)
         self._read_frameworks(known, place, monotonic)
         reading.frameworks, reading.cpus_allowed = known.frameworks, known.cpus
         opened = self._holders.found.get(pid)
@@ -213,106 +201,6 @@ class Processes:
             parent = above.parent
         reading.parents = names
         reading.parent_name = names[0] if names else None
-
-    def _read_rates(
-        self, reading: ProcessReading, known: _Known, stat: Stat, place: str, monotonic: float
-    ) -> None:
-        span = monotonic - known.at if known.at is not None else 0.0
-        reading.resident_bytes = _resident(place)
-        if span > 0:
-            reading.cpu_percent = round(100 * (stat.cpu - known.cpu) / TICKS / span, 1)
-        self._read_io(reading, known, place, span)
-        self._read_threads(reading, known, stat, place, monotonic)
-        self._read_children(reading, known, place, monotonic)
-        self._read_quota(reading, known, span)
-        known.at, known.cpu = monotonic, stat.cpu
-
-    def _read_io(self, reading: ProcessReading, known: _Known, place: str, span: float) -> None:
-        io = _io(raw(f"{place}/io"))
-        if io is not None and known.io is not None and span > 0:
-            read, written = (max(0, new - old) / span for new, old in zip(io, known.io, strict=True))
-            reading.read_bytes_per_second = round(read)
-            reading.write_bytes_per_second = round(written)
-        known.io = io
-
-    def _read_threads(
-        self,
-        reading: ProcessReading,
-        known: _Known,
-        stat: Stat,
-        place: str,
-        monotonic: float,
-    ) -> None:
-        """The three busiest threads. All are looked at now and then, in between those that were busy."""
-        if reading.cpu_percent is not None and reading.cpu_percent < BUSY_PERCENT and stat.state != "D":
-            known.threads.clear()
-            known.hot = []
-            reading.threads = []
-            return
-        whole = not known.hot or monotonic - known.full_round_at >= FULL_ROUND_SECONDS
-        readings: list[ThreadReading] = []
-        seen: dict[int, tuple[int, float]] = {}
-        for tid in numbers(f"{place}/task") if whole else known.hot:
-            thread = stat_of(f"{place}/task/{tid}/stat")
-            if thread is None:
-                continue
-            seen[tid] = (thread.cpu, monotonic)
-            ticks, at = known.threads.get(tid, (0, monotonic))
-            percent = (
-                round(100 * (thread.cpu - ticks) / TICKS / (monotonic - at), 1) if monotonic > at else None
-            )
-            readings.append(
-                ThreadReading(tid=tid, name=printable(thread.name), cpu_percent=percent, state=thread.state)
-            )
-        known.threads = seen if whole else {**known.threads, **seen}
-        self._tell_hottest(reading, known, readings, place)
-        if whole and known.hot:
-            known.full_round_at = monotonic
-
-    def _tell_hottest(
-        self, reading: ProcessReading, known: _Known, readings: list[ThreadReading], place: str
-    ) -> None:
-        rated = [thread for thread in readings if thread.cpu_percent is not None]
-        rated.sort(key=lambda thread: -(thread.cpu_percent or 0.0))
-        known.hot = [thread.tid for thread in rated[:THREADS_KNOWN]]
-        for thread in rated[:THREADS_TOLD]:
-            if thread.state == "D":
-                thread.wait_channel = _wait_channel(f"{place}/task/{thread.tid}")
-        reading.threads = rated[:THREADS_TOLD] or None
-
-    def _read_children(self, reading: ProcessReading, known: _Known, place: str, monotonic: float) -> None:
-        """The busiest child processes: data loader workers do the work that a GPU waits for."""
-        listed = text(f"{place}/task/{reading.pid}/children")
-        if not listed:
-            known.children = {}
-            return
-        seen: dict[int, tuple[int, float]] = {}
-        found: list[ThreadReading] = []
-        for pid in [int(word) for word in listed.split()[:MOST_CHILDREN]]:
-            child = stat_of(f"{self._proc}/{pid}/stat")
-            if child is None:
-                continue
-            seen[pid] = (child.cpu, monotonic)
-            ticks, at = known.children.get(pid, (0, monotonic))
-            if monotonic > at:
-                percent = round(100 * (child.cpu - ticks) / TICKS / (monotonic - at), 1)
-                name = printable(child.name)
-                found.append(ThreadReading(tid=pid, name=name, cpu_percent=percent, state=child.state))
-        known.children = seen
-        found.sort(key=lambda child: -(child.cpu_percent or 0.0))
-        reading.children = found[:THREADS_TOLD] or None
-
-    def _read_quota(self, reading: ProcessReading, known: _Known, span: float) -> None:
-        if known.cgroup is None or known.cgroup == "/":
-            return
-        group = f"{self._sys}/fs/cgroup{known.cgroup}"
-        throttled = _counter(f"{group}/cpu.stat", "throttled_usec")
-        if throttled is not None and known.throttled is not None and span > 0:
-            share = (throttled - known.throttled) / 1e6 / span
-            reading.cpu_quota_throttled_ratio = round(max(0.0, share), 4)
-        known.throttled = throttled
-        reading.cpu_pressure_some = pressure(f"{group}/cpu.pressure", "some")
-        reading.oom_kills = _counter(f"{group}/memory.events", "oom_kill")
 
     def _read_frameworks(self, known: _Known, place: str, monotonic: float) -> None:
         """Which libraries it has mapped and where it may run; looked at often until it has loaded them."""
@@ -385,29 +273,6 @@ def cpus_allowed(status: str | None) -> list[int] | None:
     return None
 
 
-def _wait_channel(place: str) -> str | None:
-    channel = text(f"{place}/wchan")
-    return channel if channel and channel != "0" else None
-
-
-def _resident(place: str) -> int | None:
-    fields = (text(f"{place}/statm") or "").split()
-    return int(fields[1]) * PAGE if len(fields) > 1 else None
-
-
-def _io(content: bytes | None) -> tuple[int, int] | None:
-    """Bytes read from and written to storage: what the page cache answered does not count."""
-    if not content:
-        return None
-    read = written = 0
-    for line in content.splitlines():
-        if line.startswith(b"read_bytes:"):
-            read = int(line[11:])
-        elif line.startswith(b"write_bytes:"):
-            written = int(line[12:])
-    return read, written
-
-
 def _cgroup_of(content: str | None) -> str | None:
     """The unified path; of version 1 the longest, which names the container or job."""
     paths = [line.split(":", 2)[2] for line in (content or "").splitlines() if line.count(":") >= 2]
@@ -425,11 +290,3 @@ def _ranks(environment: bytes) -> dict[str, str]:
         if key in _RANKS:
             found[key] = printable(value.decode("utf-8", "replace"))[:32]
     return found
-
-
-def _counter(path: str, name: str) -> int | None:
-    for line in (text(path) or "").splitlines():
-        key, _, value = line.partition(" ")
-        if key == name and value.isdigit():
-            return int(value)
-    return None

@@ -245,25 +245,27 @@ def percentile(values: list[float], share: float) -> float:
 
 def ingest(options: argparse.Namespace) -> None:
     reports = Reports()
-    nodes, rounds = 64, options.rounds
+    nodes, turns, sequence = 64, 40, 0
     with servers("empty", "api") as (empty, api):
-        ratios = []
-        sequence = 0
-        now = time.time() - 10.0 * 40 * (rounds + 2)
-        for number in range(rounds + 1):
-            asks = []
-            for _ in range(40):
-                sequence += 1
-                now += 10.0
-                for node in range(nodes):
-                    asks.append(posting("/v1/snapshots", reports.report(f"node-{node}", sequence, now)))
-            ours = per_core(api, asks)
-            nothing = per_core(empty, [getting("/empty")] * len(asks))
-            if number:  # the first round fills the windows
-                ratios.append(ours / nothing)
-                print(f"round {number}: empty {nothing:,.0f}/s per core, ingest {ours:,.0f}/s per core: "
-                      f"{ours / nothing:.1%}")  # fmt: skip
-        print(f"ingest reaches {statistics.median(ratios):.1%} of an empty endpoint (goal: 20 %)")
+        for connections in (1, 16):
+            ratios = []
+            now = time.time() - 10.0 * turns * (options.rounds + 1)
+            for number in range(options.rounds + 1):
+                asks = []
+                for _ in range(turns):
+                    sequence += 1
+                    now += 10.0
+                    for node in range(nodes):
+                        name = f"node-{connections}-{node}"
+                        asks.append(posting("/v1/snapshots", reports.report(name, sequence, now)))
+                ours = per_core(api, asks, connections)
+                nothing = per_core(empty, [getting("/empty")] * (3 * len(asks)), connections)
+                if number:  # the first round fills the windows
+                    ratios.append(ours / nothing)
+                    print(f"round {number}: empty {nothing:,.0f}/s per core, ingest {ours:,.0f}/s per core: "
+                          f"{ours / nothing:.1%}")  # fmt: skip
+            print(f"over {connections} connections ingest reaches {statistics.median(ratios):.1%} of an empty "
+                  "endpoint (goal: 20 %)")  # fmt: skip
         print(f"bytes per report: {len(reports.report('node-1', 1, now)):,}")
 
 

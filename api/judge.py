@@ -334,7 +334,7 @@ class Judge:
 
     def _judge_by_clock(self, state: NodeState, now: float) -> None:
         window = state.window
-        if state.waits and now - window.received_at >= WAITS_SECONDS:
+        if state.waits and now - max(window.received_at, state.arrived_at) >= WAITS_SECONDS:
             with state.lock:
                 self.be_current(state)
         age = window.age(now)

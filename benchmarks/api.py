@@ -264,8 +264,8 @@ def ingest(options: argparse.Namespace) -> None:
                     ratios.append(ours / nothing)
                     print(f"round {number}: empty {nothing:,.0f}/s per core, ingest {ours:,.0f}/s per core: "
                           f"{ours / nothing:.1%}")  # fmt: skip
-            print(f"over {connections} connections ingest reaches {statistics.median(ratios):.1%} of an empty "
-                  "endpoint (goal: 20 %)")  # fmt: skip
+            print(f"over {connections} connections ingest reaches {statistics.median(ratios):.1%} "
+                  "of an empty endpoint (goal: 20 %)")  # fmt: skip
         print(f"bytes per report: {len(reports.report('node-1', 1, now)):,}")
 
 

@@ -446,6 +446,7 @@ class NvmlReading(Struct):
     silent_call: str | None = None
     sweep_seconds: Number | None = None  # median time of one full round of calls
     sweep_seconds_max: Number | None = None
+    look_seconds: Number | None = None  # the same of what is asked once a snapshot: processes, ECC, limits …
     first_call_seconds: Number | None = None
     released: bool | None = None  # the agent let go of the GPUs on request
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 import threading
+from collections import deque
 from typing import TYPE_CHECKING
 
 from gpudiag.agent.clock import Clock
@@ -22,6 +23,7 @@ SILENT_SECONDS = 3.0
 PATIENCE_STEP = 0.25
 HURRY_SHARE = 0.25  # of the patience, after which a look that goes on is not waited for
 ROWS_KEPT = 120
+LOOKS_KEPT = 5  # one that was long, alone, is not told
 REOPEN_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 
 
@@ -68,6 +70,7 @@ class Worker:
         self._sweep_began: float | None = None
         self._sweeps: list[float] = []  # how long they took, those since the last harvest
         self._last_sweep: float | None = None
+        self._looks: deque[float] = deque(maxlen=LOOKS_KEPT)  # how long the calls of the last ones took
         self._xids: list[tuple[int | None, int]] = []
         self._wanted = threading.Event()
         self._hurry_at = 0.0
@@ -229,11 +232,9 @@ class Worker:
                 self._sweeps.clear()
             if not self._sweeps:
                 self._sweep()  # asked twice within a second, or GPUs are new: none goes without a sample
-            for device in self.library.look(self._clock):
-                self._sweep_when_due()
-                if not self.library.is_open:
-                    return
-                self.busy_with = device
+            self._ask_all()
+            if not self.library.is_open:
+                return
             if self._sampler.listens:
                 self._xids += self.library.events()
         except _Abandoned:
@@ -241,6 +242,17 @@ class Worker:
         except Exception as error:
             self._lose(error if isinstance(error, NvmlFault) else _surprise(error))
         self._rests()
+
+    def _ask_all(self) -> None:
+        """Every call of a look, until NVML is lost; the sweeps in between do not count as its time."""
+        took, since = 0.0, self._clock.monotonic()
+        for device in self.library.look(self._clock):
+            took += self._clock.monotonic() - since
+            self._sweep_when_due()
+            if not self.library.is_open:
+                return
+            self.busy_with, since = device, self._clock.monotonic()
+        self._looks.append(took + self._clock.monotonic() - since)
 
     # ---- handing over
 
@@ -252,7 +264,7 @@ class Worker:
     def _gather(self) -> Harvest:
         """What is known at this moment. Makes no call."""
         found = Harvest()
-        self._tell_sweeps(found.nvml)
+        self._tell_times(found.nvml)
         for device in self.library.devices:
             _tell(device, found, self._clock.monotonic())
         found.xids, self._xids = self._xids, []
@@ -262,7 +274,7 @@ class Worker:
             found.gaps.append(gap)
         return found
 
-    def _tell_sweeps(self, nvml: NvmlReading) -> None:
+    def _tell_times(self, nvml: NvmlReading) -> None:
         spans = self._sweeps
         if not spans:  # none has ended since: the last one, or the one that goes on, if that is longer
             running = self._clock.monotonic() - self._sweep_began if self._sweep_began is not None else 0.0
@@ -271,6 +283,8 @@ class Worker:
         if spans:
             nvml.sweep_seconds = round(statistics.median(spans), 6)
             nvml.sweep_seconds_max = round(max(spans), 6)
+        if self._looks:
+            nvml.look_seconds = round(statistics.median(self._looks), 6)
         self._sweeps = []
 
 

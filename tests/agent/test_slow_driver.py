@@ -117,6 +117,32 @@ def test_process_lists_that_take_long_do_not_stop_the_samples(nvml: Nvml, sample
     assert 7 in harvests_until(sampler, "name").uses
 
 
+def test_how_long_process_lists_take_is_told_apart_from_the_samples(nvml: Nvml, sampler: Sampler) -> None:
+    for name in LISTS:
+        nvml.call(name).takes(0.1)
+    sampler.start()
+    harvests_until(sampler, "nvlinks")
+    found = sampler.harvest(patience=0.4)
+    told = found.nvml
+
+    assert told.look_seconds is not None and told.sweep_seconds is not None
+    assert told.look_seconds >= 2 * len(LISTS) * 0.1
+    assert told.sweep_seconds < 0.1
+
+
+def test_one_look_that_takes_long_is_not_told_as_the_rule(nvml: Nvml, sampler: Sampler) -> None:
+    sampler.start()
+    for _ in range(3):
+        sampler.harvest()
+    nvml.call(LISTS[0]).takes(0.5)
+    sampler.harvest()
+    nvml.is_well_again()
+    found = sampler.harvest()
+
+    assert found.nvml.look_seconds is not None
+    assert found.nvml.look_seconds < 0.5
+
+
 # ---- how long a value holds
 
 
@@ -204,6 +230,25 @@ def test_a_driver_that_becomes_slow_is_told_as_slow(nvml: Nvml, host: FakeHost) 
     assert "nvml-slow" not in before
     assert "nvml-slow" in rules_that_fire(window)
     assert "gpu-count-changed" not in rules_that_fire(window)
+
+
+def test_process_lists_that_are_slow_alone_are_told_as_slow(nvml: Nvml, host: FakeHost) -> None:
+    clock, never = ScaledClock(100), threading.Event()
+    observer = Observer(clock=clock, proc=str(host.proc), sys=str(host.sys), kmsg=str(host.kmsg))
+    window = Window("node-1")
+    for name in LISTS:
+        nvml.call(name).takes(3.0 / 100)
+    observer.start()
+    try:
+        for _ in range(12):
+            clock.wait(never, 10)
+            window.add(observer.snapshot())
+    finally:
+        nvml.is_well_again()
+        observer.stop()
+    found = next(finding for finding in judge(window).findings if finding.rule == "nvml-slow")
+
+    assert (found.variant, found.severity, found.confidence) == ("lists", "info", "possible")
 
 
 def sweep_seconds(snapshot: Snapshot) -> float:

@@ -1,5 +1,6 @@
-"""Questions to the driver take much longer than usual, or do not come back at all."""
+"""Questions to the driver take much longer than usual, so long that samples come late, or never come back."""
 
+from gpudiag.model import NvmlReading
 from gpudiag.rule import BLIND, Fires, measured, rule
 from gpudiag.window import W5, W7D, NotMeasured, Window
 
@@ -11,6 +12,8 @@ def nvml_slow(
     min_times_usual: float = 5.0,
     min_sweep_seconds: float = 0.5,
     max_call_seconds: float = 10.0,
+    late_sweep_seconds: float = 1.0,
+    late_look_seconds: float = 10.0,
 ) -> Fires | None:
     """GPU queries take much longer than usual."""
     nvml = node.latest.nvml if node.latest else None
@@ -23,15 +26,31 @@ def nvml_slow(
         return Fires(
             (silent,), confidence="proven", variant="silent", words={"call": nvml.silent_call or "-"}
         )
-    if nvml.sweep_seconds is None or nvml.sweep_seconds <= min_sweep_seconds:
-        return None
-    recent = node.host.over("nvml_sweep_seconds", W5)
-    if recent.mean <= min_sweep_seconds:
+    if nvml.sweep_seconds is not None and nvml.sweep_seconds > min_sweep_seconds:
+        slow = _sweeps(node, min_sweep_seconds, min_times_usual, late_sweep_seconds)
+        if slow is not None:
+            return slow
+    return _looks(nvml, late_look_seconds)
+
+
+def _sweeps(node: Window, quick: float, times_usual: float, late: float) -> Fires | None:
+    """What is asked every second: slower than it was, or as slow as ever and too slow for that."""
+    recent = node.host.over("nvml_sweep_seconds", W5).mean
+    if recent <= quick:
         return None
     node.require(W5)
     usual = node.host.over("nvml_sweep_seconds", W7D).min
-    if recent.mean <= min_times_usual * usual:
+    seen = measured("sweep_seconds", round(recent, 2), of=round(usual, 3), window=W5, source="agent")
+    if recent > times_usual * usual:
+        return Fires((seen,))
+    if recent >= late:
+        return Fires((seen,), severity="info", confidence="possible", variant="late")
+    return None
+
+
+def _looks(nvml: NvmlReading, late: float) -> Fires | None:
+    """What is asked once a report: so slow that it is old when it is told."""
+    if nvml.look_seconds is None or nvml.look_seconds < late:
         return None
-    return Fires(
-        (measured("sweep_seconds", round(recent.mean, 2), of=round(usual, 3), window=W5, source="agent"),)
-    )
+    seen = measured("look_seconds", round(nvml.look_seconds, 1), source="agent")
+    return Fires((seen,), severity="info", confidence="possible", variant="lists")

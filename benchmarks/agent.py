@@ -34,6 +34,7 @@ from tests.doubles.nvml import GIB, Nvml
 
 GPUS = 8
 PROCESSES = 10
+LONGEST_WAIT_SECONDS = 60.0  # for two reports, after the time that was asked for
 LIMIT_CPU_PERCENT = 0.3
 LIMIT_PSS_MIB = 40.0
 LIMIT_NVITOP = 1 / 10
@@ -134,7 +135,7 @@ def compare_cycles(nvml: Nvml) -> dict[str, float]:
 
 
 def run_agent(nvml: Nvml, seconds: float) -> dict[str, float]:
-    """The real program for so long; its CPU share and memory."""
+    """The real program for so long, or until its second report; its CPU share and memory."""
     receiver = Receiver()
     with tempfile.TemporaryDirectory() as folder:
         env = {**nvml.environment(), "XDG_STATE_HOME": folder, "XDG_RUNTIME_DIR": folder}
@@ -146,6 +147,7 @@ def run_agent(nvml: Nvml, seconds: float) -> dict[str, float]:
         )
         try:
             time.sleep(seconds)
+            receiver.waits_for(2, LONGEST_WAIT_SECONDS)  # a rate needs a first and a last
             pss = pss_of(agent.pid)
         finally:
             agent.send_signal(signal.SIGTERM)
@@ -239,6 +241,17 @@ class Receiver:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def waits_for(self, reports: int, seconds: float) -> None:
+        """Until so many have come; ends the program with a sentence where they do not."""
+        until = time.monotonic() + seconds
+        while len(self.got) < reports:
+            if time.monotonic() > until:
+                sys.exit(
+                    f"benchmarks.agent: {len(self.got)} of {reports} reports came from the agent; "
+                    "does it run? Try: gpudiag agent --api http://127.0.0.1:8000"
+                )
+            time.sleep(0.1)
 
     @property
     def address(self) -> str:

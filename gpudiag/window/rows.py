@@ -212,15 +212,12 @@ def gpu_row(gpu: GpuReading, rises: Iterable[float]) -> array[float]:
 def _gauge_cells(series: tuple[Any, ...], gpu: GpuReading) -> list[float]:
     """Mean, minimum and maximum of every gauge."""
     cells: list[float] = []
-    if None not in series:
-        try:
-            for total, low, high, n in zip(
-                map(sum, series), map(min, series), map(max, series), map(len, series), strict=True
-            ):
-                cells += (total / n, low, high)
-            return cells
-        except (TypeError, ValueError):  # a None among the samples, or none at all
-            cells = []
+    try:
+        for samples in series:
+            cells += (sum(samples) / len(samples), min(samples), max(samples))
+        return cells
+    except (TypeError, ZeroDivisionError):  # none at all, or a None among them
+        cells = []
     for samples, latest in zip(series, _gauges(gpu), strict=True):
         cells += mean_min_max(samples, latest)
     return cells
@@ -228,13 +225,11 @@ def _gauge_cells(series: tuple[Any, ...], gpu: GpuReading) -> list[float]:
 
 def _mean_cells(series: tuple[Any, ...], gpu: GpuReading) -> list[float]:
     """The mean of every value that is sampled and has no extremes."""
-    if None not in series:
-        try:
-            return [sum(samples) / len(samples) for samples in series]
-        except (TypeError, ZeroDivisionError):  # a None among the samples, or none at all
-            pass
-    latest = _means(gpu)
-    return [mean_min_max(samples, value)[0] for samples, value in zip(series, latest, strict=True)]
+    try:
+        return [sum(samples) / len(samples) for samples in series]
+    except (TypeError, ZeroDivisionError):
+        latest = _means(gpu)
+        return [mean_min_max(samples, value)[0] for samples, value in zip(series, latest, strict=True)]
 
 
 def rises_of(now: tuple[Any, ...], before: tuple[Any, ...] | None) -> Sequence[float]:

@@ -10,6 +10,7 @@ import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import NamedTuple
 
 W2, W5, W15, W30 = 120.0, 300.0, 900.0, 1800.0
@@ -36,11 +37,6 @@ class Scale(NamedTuple):
 
     per: float
     low: float = 0.0
-
-    def code(self, value: float) -> int:
-        if value != value:
-            return MISSING
-        return min(MISSING - 1, max(0, round((value - self.low) * self.per)))
 
     def value(self, code: float) -> float:
         return NAN if code == MISSING else self.low + code / self.per
@@ -83,8 +79,13 @@ class Columns:
         """A row of one or more slots, as it is kept."""
         if self.scales is None:
             return array("f", values)
-        scales, width = self.scales, self.width
-        return array("H", [scales[i % width].code(value) for i, value in enumerate(values)])  # type: ignore[return-value]
+        steps = [
+            MISSING if value != value else round((value - low) * per)
+            for value, (per, low) in zip(values, cycle(self.scales), strict=False)
+        ]
+        if min(steps) < 0 or max(steps) > MISSING:  # further than the scale goes
+            steps = [step if step == MISSING else min(MISSING - 1, max(0, step)) for step in steps]
+        return array("H", steps)  # type: ignore[return-value]
 
     def sources_in(self, finer: Columns) -> list[tuple[int, int]]:
         """Where each cell of a row comes from: (cell of the finer row, 0 mean, 1 minimum or 2 maximum)."""
@@ -124,6 +125,16 @@ class Level:
     def row(self, number: int) -> array[float]:
         place = (self.head + number) % self.rows * self.width
         return self.cells[place : place + self.width]
+
+    def since(self, first: int) -> array[float]:
+        """Every cell from row `first` on, one row after the other."""
+        width, rows, cells = self.width, self.rows, self.cells
+        start, end = self.head + first, self.head + len(self.at)
+        if end <= rows:
+            return cells[start * width : end * width]
+        if start >= rows:
+            return cells[(start - rows) * width : (end - rows) * width]
+        return cells[start * width :] + cells[: (end - rows) * width]
 
     def column(self, cell: int, first: int = 0) -> array[float]:
         """One cell of every row from row `first` on."""
@@ -228,9 +239,13 @@ class Table:
 
     def begin(self, at: float, seconds: float) -> None:
         """A new row, in which nobody is here yet."""
+        self.append(at, seconds, self.columns.blank * self.slots)
+
+    def append(self, at: float, seconds: float, row: array[float]) -> None:
+        """A new row, of all slots."""
         if self.fine.at and self.columns.coarse:
             self._roll_up(at)
-        self._place = self.fine.append(at, seconds, self.columns.blank * self.slots)
+        self._place = self.fine.append(at, seconds, row)
         self.rest()
 
     def put(self, slot: int, row: array[float]) -> None:
@@ -392,8 +407,9 @@ class Track:
 
     def append(self, at: float, seconds: float, row: array[float]) -> None:
         """A new row of a table that has no other subject."""
-        self.table.begin(at, seconds)
-        self.put(row)
+        self.table.append(at, seconds, row)
+        if self.known:
+            self.known.clear()
 
     def put(self, row: array[float]) -> None:
         """What the newest snapshot says of it."""
@@ -448,11 +464,19 @@ class Track:
         total = sum(values)
         if total != total:  # a NaN: some row does not carry the value
             values = _known(values)
-            total = sum(values)
-        if not values:
-            return None
+            if not values:
+                return None
+            total, seconds = sum(values), self._seconds_here(level, first, seconds)
         extremes = level if name in columns.is_gauge else None
         return Stats(values, total / len(values), seconds, extremes, cell, first)
+
+    def _seconds_here(self, level: Level, first: int, seconds: float) -> float:
+        """Of the seconds from row `first` on, those from when the subject was first there until it went."""
+        if level.columns.here is None:
+            return seconds
+        here = level.column(self.slot * level.columns.width + level.columns.here, first)
+        rows = [row for row, share in enumerate(here, first) if share]
+        return level.at[rows[-1]] - level.at[rows[0]] + level.seconds[rows[0]]
 
     def series(self, name: str, span: float) -> list[tuple[float, float]]:
         """(time, value) rows for charts and trends: the finest level that reaches back `span`."""
@@ -491,13 +515,12 @@ _WAYS = (_mean, min, max)
 
 def _combine(finer: Level, first: int, columns: Columns) -> array[float]:
     """One coarse row out of the rows of a finer level from `first` on."""
-    rows = [finer.row(i) for i in range(first, len(finer.at))]
-    cells = list(zip(*rows, strict=True))
+    cells, width = finer.since(first), finer.width
     sources, scales = columns.sources_in(finer.columns), finer.columns.scales
     row = []
-    for start in range(0, finer.width, finer.columns.width):
+    for start in range(0, width, finer.columns.width):
         for cell, way in sources:
-            values: Sequence[float] = cells[start + cell]
+            values: Sequence[float] = cells[start + cell :: width]
             if scales is not None:
                 values = [scales[cell].value(code) for code in values]
             total = sum(values)

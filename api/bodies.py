@@ -18,6 +18,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from api.intake import LARGEST_REQUEST
 from api.problems import Refused
 
 log = logging.getLogger("gpudiag.api")
@@ -99,6 +102,7 @@ class Body:
         self._sender = environ.get("REMOTE_ADDR", "")
         told = environ.get("CONTENT_LENGTH", "")
         self._left = int(told) if told.isdigit() else None
+        self._came = 0
         self._begun = self._ended = False
 
     def read(self, size: int = -1) -> bytes:
@@ -109,8 +113,11 @@ class Body:
             self._bodies.begin(self, self._sender)
             self._begun = True
         part: bytes = self._from.read() if size is None or size < 0 else self._from.read(size)
+        self._came += len(part)
         if self._left is not None:
             self._left -= len(part)
+        elif part and self._came == LARGEST_REQUEST and self._from.read(1):
+            raise RequestEntityTooLarge  # in chunks, whose reader would take the beginning for the whole
         if not part or size is None or size < 0 or self._left == 0:
             self.done()
             if self._left:

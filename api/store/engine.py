@@ -86,9 +86,10 @@ def _sqlite(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _: Any) -> None:
         connection.isolation_level = None  # we say BEGIN ourselves
+        if connection.execute("PRAGMA page_count").fetchone() == (0,):
+            # Only an empty file takes them, before WAL; any other would wait for who writes just now.
+            connection.executescript(f"PRAGMA page_size={PAGE_BYTES}; PRAGMA auto_vacuum=INCREMENTAL;")
         connection.executescript(
-            # These two are read only by an empty file, and must come before WAL.
-            f"PRAGMA page_size={PAGE_BYTES}; PRAGMA auto_vacuum=INCREMENTAL;"
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;"
             "PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import http.client
 import json
 import socket
 import threading
@@ -213,6 +215,18 @@ def test_a_body_that_cannot_be_unpacked_is_refused(api: Api, encoding: str, body
 
 def test_a_huge_body_is_refused(api: Api) -> None:
     assert refused(api, b"[" + b" " * (5 << 20) + b"]")["status"] == 413
+
+
+@pytest.mark.parametrize("path", ["/v1/snapshots", "/diagnose"])
+def test_a_huge_body_in_chunks_is_refused_and_not_cut(api: Api, path: str) -> None:
+    chunks = [b" " * 0x10000] * 70
+    with contextlib.closing(http.client.HTTPConnection(api.url.removeprefix("http://"))) as connection:
+        connection.request("POST", path, chunks, {"Content-Type": "text/plain"}, encode_chunked=True)
+        with connection.getresponse() as answer:
+            said = answer.read().decode()
+
+    assert answer.status == 413
+    assert "4 MiB" in said
 
 
 def test_too_many_snapshots_at_once_are_refused(api: Api, one: bytes) -> None:

@@ -211,3 +211,16 @@ def test_the_file_is_laid_out_for_blobs(tmp_path) -> None:  # type: ignore[no-un
     store.close()
 
     assert kept == {"page_size": 16_384, "auto_vacuum": 2, "journal_mode": "wal", "synchronous": 2}
+
+
+def test_looking_in_waits_for_nobody_who_writes(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    store = Store(f"sqlite:///{tmp_path}/store.sqlite3")
+    add(store, "node-1", NOW)
+    started = time.monotonic()
+
+    with store.writing(), store.reading(), store.reading() as newly_connected:
+        found = newly_connected.exec_driver_sql("SELECT count(*) FROM snapshots").scalar()
+    store.close()
+
+    assert found == 1
+    assert time.monotonic() - started < 1.0

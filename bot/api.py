@@ -5,58 +5,78 @@ The client's own classes say what went wrong on the wire; a person needs less: a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bot.questions import ApiAway, ApiNonsense, ApiRefused, ApiSlow, Json
+from bot.words import LANGUAGES
 from gpudiag import client
 
 
+class Speaking(client.Client):
+    """The client that says with every request, a decision too, in which language it wants to be refused."""
+
+    def _ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> client.Answer:
+        spoken = {"Accept-Language": self.language or "en", **(headers or {})}
+        return super()._ask(method, path, body, spoken)
+
+
 class Api:
-    """Answers of the API at `url`, shared by all threads."""
+    """Answers of the API at `url`, shared by all threads. `lang` is that of the answer, and of a refusal."""
 
     def __init__(self, url: str, token: str | None = None, seconds: float = 10.0):
         self.url = url
-        self.client = client.Client(url, token or None, timeout=seconds)
+        self.clients = {
+            lang: Speaking(url, token or None, timeout=seconds, language=lang) for lang in LANGUAGES
+        }
 
     def close(self) -> None:
-        self.client.close()
+        for one in self.clients.values():
+            one.close()
+
+    def speaking(self, lang: str) -> Speaking:
+        return self.clients.get(lang, self.clients["en"])
 
     def diagnosis(self, node: str, gpu: int | None = None, at: str | None = None, lang: str = "en") -> Json:
-        return answered(self.client.diagnosis, node, gpu=gpu, at=at, lang=lang)
+        return answered(self.speaking(lang).diagnosis, node, gpu=gpu, at=at)
 
-    def nodes(self, severity: str | None = None, limit: int | None = None, cursor: str | None = None) -> Json:
-        return listed(self.client.nodes, severity=severity, limit=limit, cursor=cursor)
+    def nodes(self, limit: int | None = None, cursor: str | None = None, lang: str = "en") -> Json:
+        return listed(self.speaking(lang).nodes, limit=limit, cursor=cursor)
 
-    def history(self, node: str, gpu: int | None = None) -> Json:
-        return answered(self.client.history, node, gpu=gpu)
+    def history(self, node: str, lang: str = "en") -> Json:
+        return answered(self.speaking(lang).history, node)
 
     def findings(self, after: str | None = None, limit: int | None = None) -> Json:
-        return listed(self.client.findings, after=after, limit=limit)
+        return listed(self.speaking("en").findings, after=after, limit=limit)
 
     def finding(self, finding: str, lang: str = "en") -> Json:
-        return answered(self.client.finding, finding, lang=lang)
+        return answered(self.speaking(lang).finding, finding)
 
-    def kv(self, **options: str) -> Json:
-        return answered(self.client.kv, **options)
+    def kv(self, lang: str = "en", **options: str) -> Json:
+        return answered(self.speaking(lang).kv, **options)
 
     def read_paste(self, text: str, lang: str = "en") -> Json:
-        return answered(self.client.explain_text, text, lang=lang)
+        return answered(self.speaking(lang).explain_text, text)
 
     def rules(self, lang: str = "en") -> Json:
-        return listed(self.client.rules, lang=lang)
+        return listed(self.speaking(lang).rules)
 
-    def acknowledge(self, finding: str, *, by: str, reason: str = "") -> Json:
-        return answered(self.client.ack, finding, by=by, why=reason)
+    def acknowledge(self, finding: str, *, by: str, reason: str = "", lang: str = "en") -> Json:
+        return answered(self.speaking(lang).ack, finding, by=by, why=reason)
 
-    def mute(self, node: str, *, seconds: float, by: str, reason: str = "", rule: str | None = None) -> Json:
-        return answered(self.client.mute, node, rule, seconds=seconds, by=by, why=reason)
+    def mute(
+        self, node: str, *, seconds: float, by: str, reason: str = "", rule: str | None = None,
+        lang: str = "en",
+    ) -> Json:  # fmt: skip
+        return answered(self.speaking(lang).mute, node, rule, seconds=seconds, by=by, why=reason)
 
-    def mutes(self) -> Json:
-        return listed(self.client.mutes)
+    def mutes(self, lang: str = "en") -> Json:
+        return listed(self.speaking(lang).mutes)
 
-    def unmute(self, mute: str, *, by: str) -> None:
-        answered(self.client.unmute, mute, by=by)
+    def unmute(self, mute: str, *, by: str, lang: str = "en") -> None:
+        answered(self.speaking(lang).unmute, mute, by=by)
 
 
 def answered(ask: Callable[..., Any], *what: Any, **options: Any) -> Json:

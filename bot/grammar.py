@@ -165,6 +165,7 @@ def card(words: list[str]) -> dict[str, str]:
 def top(request: Request, words: list[str]) -> Request:
     order = {"mem": "memory", "memory": "memory", "util": "utilization", "utilization": "utilization",
              "power": "power", "메모리": "memory", "사용률": "utilization", "전력": "power"}  # fmt: skip
+    words = [word.removeprefix("by=") for word in words]
     by = next((order[word.lower()] for word in words if word.lower() in order), "memory")
     rest = [word for word in words if word.lower() not in order and word.lower() != "by"]
     target, _ = take_target(rest)

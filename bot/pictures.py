@@ -25,7 +25,7 @@ class Picture:
 def timeline(request: Request, asking: Asking, lang: str) -> Picture | Answer:
     """The picture of one GPU (else the node's first); an Answer when there is nothing to draw."""
     target = request.target or Target("")
-    found = asking.api.history(target.place)
+    found = asking.api.history(target.place, lang=lang)
     gpu = target.gpu if target.gpu is not None else first_gpu(found)
     subject = f"{found.get('node') or target.name}:{gpu}"
     utilization, memory = series_of(found, gpu)

@@ -20,6 +20,12 @@ class Target:
     def place(self) -> str:
         return self.name if self.kind == "node" else f"{self.kind}:{self.name}"
 
+    @property
+    def asked(self) -> str:
+        """As a button asks for it: a node called `slow` or `list` is no other word of a sentence here."""
+        gpu = "" if self.gpu is None else f" gpu:{self.gpu}"
+        return f"{self.kind}/{self.name}{gpu}"
+
     def __str__(self) -> str:
         if self.kind != "node":
             return f"{self.kind}/{self.name}"
@@ -54,7 +60,7 @@ class Request:
         """The sentence again, in its plainest English form: what a button carries and `read` understands."""
         options = dict(self.options)
         reason, rule, gpu = (options.pop(name, "") for name in ("reason", "rule", "gpu"))
-        parts = [self.verb, str(self.target) if self.target else "", rule, *self.words]
+        parts = [self.verb, self.target.asked if self.target else "", rule, *self.words]
         parts.append(options.pop("tokens", ""))
         parts.append(f"x{options.pop('requests')}" if "requests" in options else "")
         parts += [f"{key}={value}" for key, value in options.items()]

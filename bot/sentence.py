@@ -15,6 +15,8 @@ FILLERS = frozenset({
     "of", "about", "what", "what's", "whats", "wrong", "slow", "full", "idle", "stuck", "busy", "down", "hot",
     "좀", "지금", "장비", "노드", "느려", "느려요", "왜이래", "이래", "그래", "나요",
 })  # fmt: skip
+NAMED = "node/"
+"""What comes after it is the name of a node, whatever else the word may mean: `node/slow`."""
 TARGET = re.compile(r"(?P<name>[^\s:/=]+)(?::(?:gpu)?(?P<gpu>\d{1,3}))?\Z", re.I)
 PARTICLE = re.compile(
     r"([\x21-\x7e]*[A-Za-z0-9])(?:은|는|이|가|을|를|의|도|에서|에|번이|번|로|으로|이랑|하고)\Z"
@@ -71,6 +73,9 @@ def take_target(words: list[str]) -> tuple[Target | None, list[str]]:
     if not rest:
         return None, []
     first = PARTICLE.sub(r"\1", rest[0])
+    if first.startswith(NAMED) and len(first) > len(NAMED):
+        gpu, after = take_gpu(rest[1:])
+        return Target(first.removeprefix(NAMED), gpu), after
     kind, separator, name = re.sub(r"[:/]", "/", first, count=1).partition("/")
     if kind.lower() in OWNERS and separator and name:
         return Target(name, kind=OWNERS[kind.lower()]), rest[1:]
@@ -79,17 +84,19 @@ def take_target(words: list[str]) -> tuple[Target | None, list[str]]:
     match = TARGET.match(first)
     if not match:
         return (Target(first), rest[1:]) if "/" in first or ":" in first else (None, rest)
-    gpu = int(match["gpu"]) if match["gpu"] else None
-    after = rest[1:]
-    if (
-        gpu is None
-        and after
-        and (number := re.fullmatch(r"gpu[-:#]?(\d{1,3})(?:번)?", " ".join(after[:1]), re.I))
-    ):
-        return Target(match["name"], int(number[1])), after[1:]
-    if gpu is None and len(after) > 1 and after[0].lower() == "gpu" and after[1].rstrip("번").isdigit():
-        return Target(match["name"], int(after[1].rstrip("번"))), after[2:]
+    if match["gpu"]:
+        return Target(match["name"], int(match["gpu"])), rest[1:]
+    gpu, after = take_gpu(rest[1:])
     return Target(match["name"], gpu), after
+
+
+def take_gpu(words: list[str]) -> tuple[int | None, list[str]]:
+    """`gpu 2`, `gpu:2` or `gpu2번` where a sentence goes on with it, and the words after it."""
+    if words and (number := re.fullmatch(r"gpu[-:#]?(\d{1,3})(?:번)?", words[0], re.I)):
+        return int(number[1]), words[1:]
+    if len(words) > 1 and words[0].lower() == "gpu" and words[1].rstrip("번").isdigit():
+        return int(words[1].rstrip("번")), words[2:]
+    return None, words
 
 
 def duration(word: str) -> float | None:

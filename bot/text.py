@@ -9,6 +9,7 @@ import unicodedata
 LINK = re.compile(r"<((?:https?|mailto|tel|ssh):[^|>\s]*)(?:\|([^>]*))?>", re.I)
 MENTION = re.compile(r"<[@!][^>]*>")
 CHANNEL = re.compile(r"<#([A-Z0-9]+)(?:\|([^>]*))?>")
+JOINING = re.compile(r"(?<=\w)[—―](?=\w)")  # a hyphen of a name that a phone made longer
 TYPOGRAPHY = str.maketrans(
     {
         **dict.fromkeys("“”„‟«»＂″", '"'),
@@ -27,7 +28,7 @@ def clean(text: str) -> str:
     text = MENTION.sub(" ", text[:LONGEST])
     text = LINK.sub(lambda link: link[2] or re.sub(r"^\w+:(//)?|/$", "", link[1]), text)
     text = CHANNEL.sub(lambda channel: f"#{channel[2] or channel[1]}", text)
-    text = html.unescape(text).translate(TYPOGRAPHY)
+    text = JOINING.sub("-", html.unescape(text)).translate(TYPOGRAPHY)
     text = unicodedata.normalize("NFKC", text)
     return "".join(" " if letter.isspace() else letter for letter in text if visible(letter)).strip()
 
@@ -37,10 +38,9 @@ def visible(letter: str) -> bool:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, quoted ones kept whole; `--` made of a dash between words joins no meaning and is dropped."""
+    """Words, quoted ones kept whole; a dash that stands alone says nothing."""
     found = re.findall(r'"([^"]*)"|`([^`]*)`|(\S+)', text)
     words = [quoted or code or bare.strip("\"'`") for quoted, code, bare in found]
-    words = [re.sub(r"(?<=\w)--(?=\w)", "-", word) for word in words]
     return [word for word in words if word and word not in ("-", "--")]
 
 

@@ -11,6 +11,7 @@ from bot.answers.changes import person
 from bot.answers.diagnosis import mute_action
 from bot.cards import FLAP_SPAN, Card, Member
 from bot.numbers import span
+from bot.request import Request, Target
 
 MOST_LINES = 20
 
@@ -86,12 +87,12 @@ def instant(seconds: float) -> datetime:
 def buttons(member: Member, asking: Asking) -> tuple[Action, ...]:
     gpus = set(member.gpus.values())
     only = next(iter(gpus)) if len(gpus) == 1 else None
-    subject = member.node if only is None else f"{member.node}:{only}"
-    found = [Action(asking.say("b.why"), "tell", f"why {subject}")]
+    target = Target(member.node, only)
+    found = [Action(asking.say("b.why"), "tell", Request("why", target).text)]
     waiting = [finding for finding, state in member.findings.items() if state == "open" and finding]
     if waiting:
         found.append(Action(asking.say("b.ack"), "change", f"ack {' '.join(waiting)}", primary=True))
-    found.append(mute_action(member.node, member.rule, asking))
+    found.append(mute_action(Target(member.node), member.rule, asking))
     return (*found, *closing(member, asking))
 
 

@@ -30,7 +30,7 @@ def known_nodes(word: str, asking: Asking) -> set[str]:
     """The names of nodes, asked for only when `on WORD` may be one."""
     if not any(letter in word for letter in "-.") or " " in word:
         return set()
-    return {str(node["node"]).lower() for node in asking.api.nodes(limit=500)["items"]}
+    return {str(node["node"]).lower() for node in asking.api.nodes(limit=500, lang=asking.lang)["items"]}
 
 
 def card_of(node: str, asking: Asking) -> tuple[str, str]:
@@ -159,7 +159,7 @@ def a_serving_node(asking: Asking) -> str:
     from gpudiag.errors import GpudiagError
 
     try:
-        nodes = asking.api.nodes(limit=20)["items"]
+        nodes = asking.api.nodes(limit=20, lang=asking.lang)["items"]
     except GpudiagError:
         return ""
     serving = [node for node in nodes if "kv-pool" in str(node["verdict"].get("rule"))]

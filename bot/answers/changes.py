@@ -60,7 +60,7 @@ def watch(request: Request, asking: Asking) -> Answer:
 def already_open(what: str, asking: Asking) -> tuple[str, ...]:
     """Nodes that are in trouble as the watch begins: their messages would otherwise be missed."""
     name = what.partition(":")[0]
-    items = asking.api.nodes(limit=500)["items"]
+    items = asking.api.nodes(limit=500, lang=asking.lang)["items"]
     loud = [str(item["node"]) for item in items if item["verdict"].get("severity") in ("warning", "critical")]
     bad = [node for node in loud if what == "all" or node == name]
     return (asking.say("watch.open", nodes=", ".join(map(code, bad[:20]))),) if bad else ()
@@ -107,7 +107,9 @@ def mute(request: Request, asking: Asking) -> Answer:
         words = asking.say("q.duration", command=asking.command(f"mute {target} 2h"))
         return Answer(headline=words, lang=asking.lang)
     rule, reason = request.options.get("rule"), request.options.get("reason", "")
-    done = asking.api.mute(target.name, rule=rule, seconds=request.seconds, by=who, reason=reason)
+    done = asking.api.mute(
+        target.name, rule=rule, seconds=request.seconds, by=who, reason=reason, lang=asking.lang
+    )
     until = moment(done.get("until"))
     what = code(target) + (f" {code(rule)}" if rule else "")
     return Answer(
@@ -119,10 +121,10 @@ def mute(request: Request, asking: Asking) -> Answer:
 
 
 def unmute(request: Request, who: str, asking: Asking) -> Answer:
-    mutes = asking.api.mutes()["items"]
+    mutes = asking.api.mutes(lang=asking.lang)["items"]
     mine = [item for item in mutes if not request.target or item.get("node") == request.target.name]
     for item in mine:
-        asking.api.unmute(str(item["id"]), by=who)
+        asking.api.unmute(str(item["id"]), by=who, lang=asking.lang)
     what = code(request.target) if request.target else asking.say("watch.all")
     if not mine:
         return Answer(headline=asking.say("mute.notfound", what=what), lang=asking.lang)
@@ -130,7 +132,7 @@ def unmute(request: Request, who: str, asking: Asking) -> Answer:
 
 
 def mute_list(asking: Asking) -> Answer:
-    mutes = asking.api.mutes()["items"]
+    mutes = asking.api.mutes(lang=asking.lang)["items"]
     if not mutes:
         return Answer(headline=asking.say("mute.none"), lang=asking.lang)
     return Answer(
@@ -153,7 +155,10 @@ def ack(request: Request, asking: Asking) -> Answer:
     if no := allowed(request, asking):
         return no
     reason = request.options.get("reason", "")
-    done = [asking.api.acknowledge(finding, by=actor(asking), reason=reason) for finding in request.words]
+    done = [
+        asking.api.acknowledge(finding, by=actor(asking), reason=reason, lang=asking.lang)
+        for finding in request.words
+    ]
     named = dict.fromkeys(
         acknowledged(found, finding) for found, finding in zip(done, request.words, strict=True)
     )

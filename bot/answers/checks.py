@@ -36,7 +36,7 @@ def of_checks(checks: list[Check], lang: str) -> Answer:
 
 def check_api(api: Questions, lang: str) -> Check:
     try:
-        nodes = api.nodes(limit=1)["items"]
+        nodes = api.nodes(limit=1, lang=lang)["items"]
     except ApiRefused as refused:
         key = "e.token" if refused.status in (401, 403) else "e.refused"
         return Check(say(lang, "d.api.no"), False, say(lang, key, detail=refused.detail))

@@ -56,7 +56,7 @@ def of_paste(text: str, asking: Asking) -> Answer:
 
 def chart(request: Request, asking: Asking) -> Answer:
     """Where no picture can be sent: the page that shows it."""
-    url = asking.link(f"/nodes/{request.target.name}") if request.target else ""
+    url = asking.link(f"/nodes/{request.target.place}") if request.target else ""
     return Answer(headline=asking.say("chart.nochat", url=url or code(request.target)), lang=asking.lang)
 
 
@@ -92,7 +92,7 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
         also=also_seen(findings, gpus, verdict),
         bar=memory_bar(gpus[0], asking) if target.gpu is not None and gpus and not stale else None,
         notes=notes_of(found, gpus, asking),
-        actions=actions_of(main, str(target), asking, at) if live else (),
+        actions=actions_of(main, target, asking, at) if live else (),
     )
 
 
@@ -249,25 +249,25 @@ def changed(found: Json, asking: Asking) -> list[str]:
     return [f"{head}: {'; '.join(told)}"]
 
 
-def actions_of(main: Json | None, subject: str, asking: Asking, at: str | None) -> tuple[Action, ...]:
+def actions_of(main: Json | None, target: Target, asking: Asking, at: str | None) -> tuple[Action, ...]:
     """Runbook, Refresh, Post to channel, Mute, Timeline."""
-    moment_words = f" at {at}" if at else ""
+    again = Request("why", target, at=at).text
     actions = []
     if main and (url := asking.link(str(main.get("runbook_url") or ""))):
         actions.append(Action(asking.say("b.runbook"), "link", url=url))
-    actions.append(Action(asking.say("b.refresh"), "ask", f"why {subject}{moment_words}"))
-    actions.append(Action(asking.say("b.share"), "share", f"why {subject}{moment_words}"))
+    actions.append(Action(asking.say("b.refresh"), "ask", again))
+    actions.append(Action(asking.say("b.share"), "share", again))
     if main and main.get("rule"):
-        actions.append(mute_action(subject, str(main["rule"]), asking))
-    actions.append(Action(asking.say("b.chart"), "chart", f"chart {subject}"))
+        actions.append(mute_action(target, str(main["rule"]), asking))
+    actions.append(Action(asking.say("b.chart"), "chart", Request("chart", target).text))
     return tuple(actions)
 
 
-def mute_action(subject: str, rule: str, asking: Asking) -> Action:
+def mute_action(target: Target, rule: str, asking: Asking) -> Action:
     confirm = Confirm(
         asking.say("mute.title"),
-        asking.say("mute.text", node=subject, rule=rule),
+        asking.say("mute.text", node=str(target), rule=rule),
         asking.say("mute.yes"),
         asking.say("mute.no"),
     )
-    return Action(asking.say("b.mute"), "change", f"mute {subject} {rule} 1h", confirm=confirm)
+    return Action(asking.say("b.mute"), "change", f"mute {target.asked} {rule} 1h", confirm=confirm)

@@ -6,7 +6,7 @@ from bot.answer import Action, Answer, Choice, Step, Table
 from bot.answers.asking import Asking
 from bot.numbers import span
 from bot.questions import Json
-from bot.request import Request
+from bot.request import Request, Target
 
 ROWS = 60
 MENU = 40
@@ -23,7 +23,7 @@ def all_nodes(asking: Asking, most: int = 2000) -> list[Json]:
     items: list[Json] = []
     cursor = None
     while len(items) < most:
-        page = asking.api.nodes(cursor=cursor, limit=500)
+        page = asking.api.nodes(cursor=cursor, limit=500, lang=asking.lang)
         items += page["items"]
         cursor = page.get("next")
         if not cursor:
@@ -52,7 +52,8 @@ def of_nodes(nodes: list[Json], asking: Asking, only_problems: bool = False) -> 
             Action(asking.say("b.share"), "share", "status"),
         ),
         choice=Choice(
-            asking.say("b.whymenu"), tuple((name, f"why {name}") for name in names(shown or nodes)[:MENU])
+            asking.say("b.whymenu"),
+            tuple((name, Request("why", Target(name)).text) for name in names(shown or nodes)[:MENU]),
         ),
     )
 

@@ -109,7 +109,7 @@ def not_one_place(request: Request, target: Target, said: ApiRefused, asking: As
     near = said.nearest[:6]
     names = ", ".join(code(name) for name in near)
     key = "q.several" if said.status == 409 else "q.node" if target.kind == "node" else "q.owner"
-    again = [(name, Request(request.verb, words=(name,), at=request.at).text) for name in near]
+    again = [(name, Request(request.verb, place_of(name, said.status), at=request.at).text) for name in near]
     told = asking.say("q.near", names=names) if near and said.status == 404 else said.detail
     return Answer(
         headline=asking.say(key, word=code(target if target.kind != "node" else target.name)),
@@ -118,6 +118,12 @@ def not_one_place(request: Request, target: Target, said: ApiRefused, asking: As
         actions=tuple(Action(name[:70], "ask", command) for name, command in again)
         or (Action(asking.say("b.fleet"), "ask", "status"),),
     )
+
+
+def place_of(name: str, status: int) -> Target:
+    """What a name that the API offers stands for: a node, or NODE:GPU where several places were meant."""
+    node, _, gpu = name.rpartition(":")
+    return Target(node, int(gpu)) if status == 409 and node and gpu.isdigit() else Target(name)
 
 
 def near_names(said: ApiRefused, asking: Asking) -> str:

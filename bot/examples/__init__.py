@@ -128,7 +128,7 @@ class ExampleApi:
             "notes": [],
         }
 
-    def nodes(self, severity: str | None = None, limit: int | None = None, cursor: str | None = None) -> Json:
+    def nodes(self, limit: int | None = None, cursor: str | None = None, lang: str = "en") -> Json:
         items = [
             {"node": node, "verdict": {"severity": severity_, "rule": rule, "headline": headline}, "gpus": gpus,
              "age_seconds": age, "changed_at": "2026-11-29T15:00:00Z"}
@@ -146,7 +146,7 @@ class ExampleApi:
             ("node-1", "ok", "healthy-busy", words.WORKING, 8, 3.0),
         )
 
-    def kv(self, **options: str) -> Json:
+    def kv(self, lang: str = "en", **options: str) -> Json:
         large = "70b" in options["model"]
         tokens, requests = int(options.get("tokens", 0)), int(options.get("requests", 0))
         per_token = 327680 if large else 131072

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.watching import SETTLE_SECONDS
+from gpudiag.rules.situations import GIB
 from tests.api.conftest import Api, ReportingNode
 from tests.bot.conftest import Running
 from tests.doubles.slack import judge
@@ -119,6 +120,53 @@ def test_the_real_history_becomes_a_picture(journey, slack: SlackDouble):
 
     assert picture["data"][:8] == b"\x89PNG\r\n\x1a\n"
     assert len(picture["data"]) > 5000
+
+
+@pytest.mark.parametrize("asked", ["pod/default/vllm-0", "default/vllm-0", "pid 77"])
+def test_the_history_of_a_pod_becomes_the_picture_of_its_gpu(
+    journey, server: Api, slack: SlackDouble, asked: str
+):
+    person, _ = journey
+    owned = ReportingNode("node-4", server, gpus=2)
+    owned.runs({1: 20 * GIB}, pid=77, name="python3", pod="vllm-0", namespace="default")
+    owned.passes(minutes=1)
+    person.mentions(f"chart {asked}", thread_ts="1700000000.000001")
+    picture = slack.wait(lambda: slack.files)[0]
+
+    assert picture["title"].startswith("node-4:1")
+
+
+def test_buttons_about_a_node_that_is_called_like_a_word_of_a_sentence(
+    journey, server: Api, slack: SlackDouble
+):
+    person, _ = journey
+    person.types("watch all")
+    ReportingNode("slow", server).serves_idle_vllm().passes(minutes=6)
+    person.presses(person.asks("status"), "Why…", option="slow")
+    answer = slack.wait(lambda: next((m for m in slack.messages if m.text.startswith("slow: ")), None))
+    person.presses(answer, "Refresh")
+    slack.wait(lambda: answer.edits)
+    person.presses(answer, "Mute 1 h")
+    muted = slack.wait(lambda: server.client.mutes()["items"])
+
+    assert title(answer).startswith("slow: memory full")
+    assert [(mute["node"], mute["rule"]) for mute in muted] == [("slow", "kv-pool-reserved-idle")]
+
+
+def test_what_the_api_refuses_is_told_in_the_language_of_the_question(journey, server: Api):
+    person, _ = journey
+    person.types("watch all")
+
+    korean = {
+        title(person.asks(question))
+        for question in ("ack f-0000000000aa lang=ko", "mute node-3 no-such-rule 1h lang=ko")
+    }
+
+    assert korean == {
+        "'f-0000000000aa' 진단이 없습니다. 목록은 /v1/findings 주소에 있습니다",
+        "'no-such-rule' 규칙이 없습니다. 목록은 /v1/rules 주소에 있습니다",
+    }
+    assert title(person.asks("ack f-0000000000aa")).startswith("there is no finding")
 
 
 def test_pasted_output_is_diagnosed(journey, slack: SlackDouble):

@@ -106,7 +106,7 @@ def test_hostile_node_names_stay_words_in_real_answers(text: str):
         def diagnosis(self, node: str, gpu=None, at=None, lang="en"):
             return poisoned(super().diagnosis("node-3"), text)
 
-        def nodes(self, severity=None, limit=None, cursor=None):
+        def nodes(self, limit=None, cursor=None, lang="en"):
             return poisoned(super().nodes(), text)
 
     from bot.answers import answer_text

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.grammar import VERBS, read
-from bot.request import Problem, Target
+from bot.request import Problem, Request, Target
 from bot.sentence import duration
 from bot.text import clean
 from bot.when import exact
@@ -23,20 +23,20 @@ from bot.words import LANGUAGES, say
         ("", "status"),
         ("status", "status"),
         ("  Status  ", "status"),
-        ("why node-3", "why node-3"),
-        ("why node-3:2", "why node-3:2"),
-        ("why node-3 gpu 2", "why node-3:2"),
-        ("why node-3 at 15:40", "why node-3 at 15:40"),
-        ("node-3", "why node-3"),
-        ("node-3:1 10m ago", "why node-3:1 at 10m ago"),
-        ("node-3 why", "why node-3"),
-        ("why is node-3 so slow?", "why node-3"),
-        ("“why” ‘node–3’", "why node-3"),
-        ("why <http://node-3.example.com|node-3.example.com>", "why node-3.example.com"),
-        ("why <https://node-3.example.com/>", "why node-3.example.com"),
-        ("why ｎｏｄｅ－３", "why node-3"),
-        ("<@U0BOT> why node-3", "why node-3"),
-        ("why `node-3`", "why node-3"),
+        ("why node-3", "why node/node-3"),
+        ("why node-3:2", "why node/node-3 gpu:2"),
+        ("why node-3 gpu 2", "why node/node-3 gpu:2"),
+        ("why node-3 at 15:40", "why node/node-3 at 15:40"),
+        ("node-3", "why node/node-3"),
+        ("node-3:1 10m ago", "why node/node-3 gpu:1 at 10m ago"),
+        ("node-3 why", "why node/node-3"),
+        ("why is node-3 so slow?", "why node/node-3"),
+        ("“why” ‘node–3’", "why node/node-3"),
+        ("why <http://node-3.example.com|node-3.example.com>", "why node/node-3.example.com"),
+        ("why <https://node-3.example.com/>", "why node/node-3.example.com"),
+        ("why ｎｏｄｅ－３", "why node/node-3"),
+        ("<@U0BOT> why node-3", "why node/node-3"),
+        ("why `node-3`", "why node/node-3"),
         ("why pod/vllm-0", "why pod/vllm-0"),
         ("why pod vllm-0", "why pod/vllm-0"),
         ("why job 48213", "why job/48213"),
@@ -49,25 +49,25 @@ from bot.words import LANGUAGES, say
         ),
         ("kv llama-3-8b 8,192 32x —tp=2", "kv llama-3-8b 8192 x32 tp=2"),
         ("kv meta-llama/Llama-3.1-8B 128k x1", "kv meta-llama/Llama-3.1-8B 131072 x1"),
-        ("top node-3 by util", "top node-3 by=utilization"),
+        ("top node-3 by util", "top node/node-3 by=utilization"),
         ("idle 30", "idle 30"),
         ("watch all", "watch all"),
-        ("mute node-3 2h", "mute node-3 2h"),
+        ("mute node-3 2h", "mute node/node-3 2h"),
         (
             "mute node-3 stuck-job 90m the fan is being replaced",
-            "mute node-3 stuck-job 90m the fan is being replaced",
+            "mute node/node-3 stuck-job 90m the fan is being replaced",
         ),
         ("ack f-0123456789ab on it", "ack f-0123456789ab on it"),
         ("runbook `stuck-job`", "runbook stuck-job"),
         ("노드 상태", "status"),
         ("상태", "status"),
-        ("왜 node-3", "why node-3"),
-        ("node-3은 왜 느려?", "why node-3"),
-        ("node-3 왜 이래", "why node-3"),
+        ("왜 node-3", "why node/node-3"),
+        ("node-3은 왜 느려?", "why node/node-3"),
+        ("node-3 왜 이래", "why node/node-3"),
         ("계산 llama-3-8b 8192 x32", "kv llama-3-8b 8192 x32"),
-        ("node-3 감시", "watch node-3"),
+        ("node-3 감시", "watch node/node-3"),
         ("감시 목록", "watch list"),
-        ("음소거 node-3 2시간", "mute node-3 2시간"),
+        ("음소거 node-3 2시간", "mute node/node-3 2시간"),
     ],
 )
 def test_a_sentence_is_understood(typed: str, meant: str):
@@ -223,3 +223,34 @@ def test_endless_text_is_read_in_no_time(unit: str):
         from_text(sentence)
 
     assert time.monotonic() - started < 5
+
+
+ODD_NAMES = ("slow", "list", "off", "all", "mem", "at", "here", "gpu", "pid", "ago", "why", "on",
+             "node", "rack:2", "a--b", "2h", "job:7", "1.2.3.4", "stuck-job")  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", ["why", "chart", "top"])
+@pytest.mark.parametrize("gpu", [None, 2])
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_button_means_its_node_whatever_that_is_called(verb: str, gpu: int | None, name: str):
+    asked = Request(verb, Target(name, gpu))
+
+    assert read(asked.text) == asked
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_mute_button_means_its_node_and_a_moment_goes_with_why(name: str):
+    muted = read(f"mute {Target(name).asked} stuck-job 1h")
+
+    assert (muted.target, muted.seconds, muted.options) == (Target(name), 3600.0, {"rule": "stuck-job"})
+    assert read(Request("why", Target(name, 1), at="2026-11-29T16:00:00Z").text).at == "2026-11-29T16:00:00Z"
+
+
+def test_whose_process_it_is_stays_asked_for():
+    asked = [Request("why", Target(name, kind=kind)) for name, kind in (("ml/a-0", "pod"), ("7", "job"))]
+
+    assert [read(one.text) for one in asked] == asked
+
+
+def test_an_order_stays_asked_for():
+    assert read(read("top node-3 by util").text) == read("top node-3 by util")

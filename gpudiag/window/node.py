@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterator
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 import msgspec
 
@@ -27,6 +27,7 @@ from gpudiag.workloads import AT_REST
 
 EVENTS_KEPT = 200
 DEPARTED_KEPT = 32
+GPUS_KEPT = 256  # more are forgotten, those first that are gone for longest
 
 
 _NO_GPUS: frozenset[int] = frozenset()
@@ -57,6 +58,8 @@ class Window:
         self.host.node = self
         self.events: deque[KernelEvent] = deque(maxlen=EVENTS_KEPT)
         self.most_gpus = 0
+        self._boot_id: str | None = None
+        self._rebooted_at = 0.0  # when another boot than before was first seen
         self.expected_gpus: int | None = None
         self.clock_offset_seconds: float | None = None  # server clock minus agent clock
         self.maintenance_until: float | None = None
@@ -74,7 +77,7 @@ class Window:
             if at > self.time - 1.0:
                 return  # the same moment again
             self._clock_went_back(at)
-        rebooted = self._rebooted(snapshot)
+        self._note_boot(snapshot, at)
         self.time, self.latest = at, snapshot
         self.received_at = at if received_at is None else received_at
         self.started = self.started or at - seconds
@@ -82,7 +85,7 @@ class Window:
         self._gaps = {(gap.subject, gap.metric): gap.reason for gap in snapshot.gaps}
         self._users = None
         samples = _samples_in(snapshot)
-        self._add_gpus(snapshot, at, seconds, rebooted)
+        self._add_gpus(snapshot, at, seconds)
         self._add_processes(snapshot, at, seconds)
         self._add_engines(snapshot, at, seconds)
         self._add_host(snapshot, at, seconds, samples)
@@ -102,12 +105,14 @@ class Window:
         self.rest()
         self.started = min(self.started, at)
 
-    def _rebooted(self, snapshot: Snapshot) -> bool:
-        before = self.latest.host if self.latest else None
-        now = snapshot.host
-        return bool(before and now and before.boot_id and now.boot_id and before.boot_id != now.boot_id)
+    def _note_boot(self, snapshot: Snapshot, at: float) -> None:
+        boot_id = snapshot.host.boot_id if snapshot.host else None
+        if boot_id is not None:
+            if self._boot_id not in (None, boot_id):
+                self._rebooted_at = at
+            self._boot_id = boot_id
 
-    def _add_gpus(self, snapshot: Snapshot, at: float, seconds: float, rebooted: bool) -> None:
+    def _add_gpus(self, snapshot: Snapshot, at: float, seconds: float) -> None:
         seen = {
             reading.uuid or reading.bus_id or f"index:{reading.index}": reading for reading in snapshot.gpus
         }
@@ -120,24 +125,31 @@ class Window:
             for key, reading in seen.items():
                 self.gpus[key].add(at, reading)
         if len(seen) < len(self.gpus):
-            self._miss_gpus([key for key in self.gpus if key not in seen], snapshot, rebooted)
+            self._miss_gpus([key for key in self.gpus if key not in seen], snapshot)
         self.most_gpus = max(self.most_gpus, len(snapshot.gpus))
 
-    def _miss_gpus(self, keys: list[str], snapshot: Snapshot, rebooted: bool) -> None:
+    def _miss_gpus(self, keys: list[str], snapshot: Snapshot) -> None:
         """Known GPUs that a snapshot does not carry: gone, unless the driver did not answer at all."""
-        replaced = rebooted and len(snapshot.gpus) >= self.most_gpus
         for key in keys:
             self.gpus[key].track.rest()
-            if snapshot.nvml is None or snapshot.nvml.error is None:
-                self.gpus[key].present = False
-                if replaced:
-                    self._remove_gpu(key)  # another card stands in its place
+        if snapshot.nvml is not None and snapshot.nvml.error is not None:
+            return
+        for key in keys:
+            self.gpus[key].present = False
+        if len(snapshot.gpus) >= self.most_gpus:  # other cards stand where those were before the boot
+            self._forget_gpus({key for key in keys if self.gpus[key].last_seen < self._rebooted_at})
+        if len(self.gpus) > GPUS_KEPT:
+            gone = sorted((gpu.last_seen, key) for key, gpu in self.gpus.items() if not gpu.present)
+            self._forget_gpus({key for _, key in gone[: len(self.gpus) - GPUS_KEPT]})
 
-    def _remove_gpu(self, key: str) -> None:
-        slot = self.gpus.pop(key).track.slot
-        self._gpu_table.remove_slot(slot)
-        for gpu in self.gpus.values():
-            gpu.track.slot -= gpu.track.slot > slot
+    def _forget_gpus(self, keys: set[str]) -> None:
+        if not keys:
+            return
+        self.gpus = {key: gpu for key, gpu in self.gpus.items() if key not in keys}
+        tracks = sorted((gpu.track for gpu in self.gpus.values()), key=attrgetter("slot"))
+        self._gpu_table.keep_slots([track.slot for track in tracks])
+        for slot, track in enumerate(tracks):
+            track.slot = slot
 
     def _add_processes(self, snapshot: Snapshot, at: float, seconds: float) -> None:
         for reading in snapshot.processes:
@@ -274,12 +286,12 @@ class Window:
         """The coarse levels, which cannot be rebuilt from a few recent snapshots."""
         gpus = sorted(self.gpus, key=lambda key: self.gpus[key].track.slot)
         levels = [[level.pack() for level in table.coarse] for table in self._kept_tables()]
-        return msgspec.msgpack.encode([_layouts(), gpus, levels])
+        return msgspec.msgpack.encode([_layout(), gpus, levels])
 
     def unpack(self, packed: bytes) -> None:
         """Restore what `pack` kept, for the GPUs this window knows; other layouts are left out."""
-        layouts, *rest = msgspec.msgpack.decode(packed)
-        if layouts != _layouts():
+        layout, *rest = msgspec.msgpack.decode(packed)
+        if layout != _layout():
             return
         gpus, levels = rest
         ours = sorted(self.gpus, key=lambda key: self.gpus[key].track.slot)
@@ -318,8 +330,10 @@ class Window:
             engine.rest()
 
 
-def _layouts() -> list[dict[str, int]]:
-    return [columns.coarse.at if columns.coarse else {} for columns in (HOST_COLUMNS, GPU_COLUMNS)]
+def _layout() -> bytes:
+    """What packed rows mean: rows of another version, or in other steps, are not read as ours."""
+    kept = [(columns.coarse, columns.resolutions) for columns in (HOST_COLUMNS, GPU_COLUMNS)]
+    return msgspec.msgpack.encode([(coarse.at, coarse.scales, rows) for coarse, rows in kept if coarse])
 
 
 def _samples_in(snapshot: Snapshot) -> int:

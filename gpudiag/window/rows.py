@@ -65,10 +65,10 @@ GPU_COLUMNS = Columns(
          "quiet", "spinning", HERE),
         scales={
             "utilization_percent": Scale(500), "memory_used_bytes": Scale(1 / (8 << 20)),
-            "sm_clock_megahertz": Scale(10), "power_watts": Scale(20),
+            "sm_clock_megahertz": Scale(10), "power_watts": Scale(10),
             "temperature_celsius": Scale(100, -100), "temperature_margin_celsius": Scale(100, -100),
             "nvlinks_active": Scale(500), "busy_sm_clock_megahertz": Scale(10),
-            "busy_power_watts": Scale(20), "idle_power_watts": Scale(20),
+            "busy_power_watts": Scale(10), "idle_power_watts": Scale(10),
             "quiet": Scale(60_000), "spinning": Scale(60_000), HERE: Scale(60_000),
         },
     ),

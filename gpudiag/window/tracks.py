@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import NamedTuple
@@ -185,12 +185,17 @@ class Level:
         return made
 
     def after(self, older: Level) -> Level:
-        """These rows, and before them those of `older`, of which what overlaps gives way."""
+        """These rows, and before them those of `older`.
+
+        What both know is ours, but for our first row where it began in the middle of its period.
+        """
+        before = bisect_left(older.at, self.at[0]) if self.at else len(older.at)
+        both = before < len(older.at) and older.at[before] == self.at[0]
+        whole = int(both and older.seconds[before] > self.seconds[0])
         made = Level(self.columns, self.rows, self.slots)
-        for level, end in ((older, self.at[0] if self.at else math.inf), (self, math.inf)):
-            for i, at in enumerate(level.at):
-                if at < end:
-                    made.append(at, level.seconds[i], level.row(i))
+        for level, rows in ((older, range(before + whole)), (self, range(whole, len(self.at)))):
+            for i in rows:
+                made.append(level.at[i], level.seconds[i], level.row(i))
         return made
 
     def pack(self) -> tuple[bytes, bytes, bytes]:
@@ -227,9 +232,9 @@ class Table:
         self._lay_out([*range(first), *[None] * count])
         return [Track(self, slot) for slot in range(first, self.slots)]
 
-    def remove_slot(self, slot: int) -> None:
-        """Forget a subject; the later ones move up."""
-        self._lay_out([other for other in range(self.slots) if other != slot])
+    def keep_slots(self, slots: Sequence[int]) -> None:
+        """Forget the other subjects; these move to the places that they have in `slots`."""
+        self._lay_out(slots)
 
     def _lay_out(self, sources: Sequence[int | None]) -> None:
         self.slots = len(sources)

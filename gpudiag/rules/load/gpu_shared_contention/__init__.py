@@ -2,17 +2,19 @@
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
 from gpudiag.window import W2, W5, GpuWindow, ProcessWindow
+from gpudiag.workloads import AT_REST
 
 
 @rule(severity="info", rank=INEFFICIENT, given=("working", "shared"))
 def gpu_shared_contention(gpu: GpuWindow, *, min_sm_percent: float = 10.0) -> Fires | None:
     """Several processes take turns on this GPU."""
-    if len(gpu.processes) < 2 or gpu.reading.mig_mode:
+    processes = gpu.processes
+    if len(processes) < 2 or gpu.reading.mig_mode:
         return None
-    active = [process for process in gpu.processes if _active(process, min_sm_percent)]
+    active = [process for process in processes if _active(process, min_sm_percent)]
     if len(active) < 2 or len({_group(process) for process in active}) < 2:
         return None
-    if any("mps" in (process.reading.name or "").lower() for process in gpu.processes):
+    if any("mps" in (process.reading.name or "").lower() for process in processes):
         return None  # sharing by MPS is declared
     first, second = active[0], active[1]
     shares = [process.over("sm_percent", W5).mean for process in (first, second)]
@@ -36,8 +38,7 @@ def _active(process: ProcessWindow, min_percent: float) -> bool:
 
     One reading is not asked: the driver names no process that did nothing since the reading before.
     """
-    told = any(use.sm_percent is not None for use in process.reading.gpus or ())
-    if process.workload.kind in ("desktop", "monitor") or not told:
+    if process.workload.kind in AT_REST or all(use.sm_percent is None for use in process.reading.gpus or ()):
         return False
     return min(process.over("sm_percent", span).mean for span in (W2, W5)) >= min_percent
 

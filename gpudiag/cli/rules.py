@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from gpudiag.cli import terminal
 from gpudiag.errors import GpudiagError
+from gpudiag.plaintext import cells, pad, wrap
 from gpudiag.words import Language, words
 
 SUMMARY = "the rules and their thresholds; one rule's runbook page"
@@ -36,17 +39,28 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         terminal.print_json({"items": [rule_json(rule, language) for rule in rules.rules], "next": None})
         return 0
-    family = None
-    for rule in sorted(rules.rules, key=lambda rule: (rule.family, rule.id)):
-        if rule.family != family:
-            family = rule.family
-            print(f"\n{family}")
-        mark = f" ({words(language).LABEL['experimental']})" if rule.maturity == "experimental" else ""
-        print(f"  {rule.id:<30} {rule.severity:<9} {_about(rule, language)}{mark}")
-        values = ", ".join(f"{name} = {value!r}" for name, value in rule.thresholds.items())
-        if values:
-            print("\n".join(" " * 6 + line for line in _wrapped(values)))
+    print("\n\n".join(_family(family, list(members), language) for family, members in by_family(rules)))
     return 0
+
+
+def by_family(rules: Any) -> Iterator[tuple[str, Iterator[Any]]]:
+    """The rules of each family, both by name."""
+    ordered = sorted(rules.rules, key=lambda rule: (rule.family, rule.id))
+    return itertools.groupby(ordered, key=lambda rule: str(rule.family))
+
+
+def _family(family: str, members: list[Any], language: Language) -> str:
+    """What the family is about, then two lines a rule: what it says and the thresholds in force."""
+    said = words(language)
+    widest = max(cells(word) for word in said.SEVERITY.values())
+    lines = wrap(f"{family}: {said.FAMILY[family]}", terminal.columns())
+    for rule in members:
+        mark = f" ({said.LABEL['experimental']})" if rule.maturity == "experimental" else ""
+        severity = pad(said.SEVERITY[rule.severity], widest)
+        lines.append(f"  {rule.id:<30} {severity}  {_about(rule, language)}{mark}")
+        values = ", ".join(f"{name} = {value!r}" for name, value in rule.thresholds.items())
+        lines += wrap(values, 72, indent=" " * 6) if values else []
+    return "\n".join(lines)
 
 
 def _about(rule: Any, language: Language) -> str:
@@ -75,7 +89,6 @@ def show(rules: Any, rule_id: str, language: Language, as_json: bool) -> int:
     if as_json:
         terminal.print_json(rule_json(rule, language))
         return 0
-    from gpudiag.plaintext import wrap
     from gpudiag.runbook import markdown
 
     for line in markdown(rule, language).splitlines():
@@ -103,9 +116,3 @@ def rule_json(rule: Any, language: Language) -> dict[str, Any]:
         "latched": rule.latched,
         "runbook_url": f"/runbooks/{rule.id}",
     }
-
-
-def _wrapped(text: str) -> list[str]:
-    from gpudiag.plaintext import wrap
-
-    return wrap(text, 72)

@@ -121,3 +121,18 @@ def test_a_chat_command_ends_as_its_question_did(api: Api) -> None:
 
     assert 0 == main(["ask", "why node-3", "--api", api.url])
     assert 2 == main(["ask", "why nod-3", "--api", api.url])
+
+
+def test_the_list_of_rules_speaks_as_the_diagnosis_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--lang", "ko"]) == 0
+    korean = capsys.readouterr().out
+    assert main(["rules"]) == 0
+    english = capsys.readouterr().out
+
+    assert korean.startswith("agent: 상태를 볼 수 있는지.\n")
+    assert english.startswith("agent: Whether we can see at all.\n")
+    assert ["참고", "note"] == [_severity_shown("agent-blind", said) for said in (korean, english)]
+
+
+def _severity_shown(rule: str, listed: str) -> str:
+    return next(line.split()[1] for line in listed.splitlines() if line.split()[:1] == [rule])

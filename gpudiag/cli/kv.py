@@ -1,4 +1,4 @@
-"""`gpudiag kv MODEL [TOKENS] [xREQUESTS]`: the KV cache and memory calculator.
+"""`gpudiag kv MODEL [TOKENS] [xREQUESTS] [on GPU]`: the KV cache and memory calculator.
 
 MODEL is a catalogue name, a Hugging Face id, a path or URL of a config.json, or `-` for standard input.
 A cold start counts here: what only some answers need is imported where it is needed.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
     from gpudiag.kv.note import Note
     from gpudiag.kv.question import Question
@@ -42,11 +43,18 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "model", metavar="MODEL", help="name, Hugging Face id, path or URL of a config.json, or -"
     )
-    parser.add_argument("sizes", metavar="TOKENS xREQUESTS", nargs="*", help="such as 8192 x32")
+    parser.add_argument(
+        "sizes", metavar="TOKENS xREQUESTS", nargs="*", default=[], help="such as 8192 x32, or 8k x32 on H100"
+    )
     for name, words in OPTIONS.items():
         parser.add_argument(f"--{name}", metavar="X", help=words)
-    parser.add_argument("--lang", choices=("en", "ko"), default=None, help="language of the text")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument(
+        "--lang",
+        metavar="en|ko",
+        choices=("en", "ko"),
+        help="language of the answer (default: GPUDIAG_LANG, LANG)",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
 def run(options: Namespace) -> int:
@@ -68,26 +76,29 @@ def run(options: Namespace) -> int:
 
 def question(options: Namespace) -> Question:
     """The question that the command line asks, with the config read from where MODEL points."""
+    from gpudiag.kv.errors import KvError
     from gpudiag.kv.question import Question
 
     given: dict[str, Any] = {name: getattr(options, name.replace("-", "_")) for name in OPTIONS}
-    given |= _sizes(options.sizes)
+    for name, value in _said(options.sizes):
+        if given.get(name) is not None:
+            raise KvError("refused-twice", name=name, one=given[name], other=value)
+        given[name] = value
     config, checkpoint = _config(options.model)
     given["model"] = None if options.model == "-" else options.model
     return Question.from_mapping(given, config=config, checkpoint_bytes=checkpoint)
 
 
-def _sizes(words: list[str]) -> dict[str, str]:
-    """`8192 x32`: what begins with x is the number of requests."""
-    from gpudiag.kv.errors import KvError
-
-    found: dict[str, str] = {}
-    for word in words:
-        name = "requests" if word[:1].lower() in ("x", "×") else "tokens"
-        if name in found:
-            raise KvError("refused-twice", name=name, one=found[name], other=word)
-        found[name] = word.lstrip("x×X") if name == "requests" else word
-    return found
+def _said(words: list[str]) -> Iterator[tuple[str, str]]:
+    """`8192 x32 on H100`: what begins with x is the number of requests, what follows `on` is the GPU."""
+    left = iter(words)
+    for word in left:
+        if word == "on":
+            yield "gpu", next(left, word)  # nothing after it: refused as a GPU of that name
+        elif word[:1].lower() in ("x", "×"):
+            yield "requests", word.lstrip("x×X")
+        else:
+            yield "tokens", word
 
 
 def _config(model: str) -> tuple[Any, int | None]:

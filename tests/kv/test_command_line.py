@@ -37,6 +37,28 @@ def test_a_question_as_it_is_typed(capsys):
     assert "Fits" in out
 
 
+def test_a_question_as_it_is_typed_in_a_chat(capsys):
+    code = main(["kv", "llama-3-8b", "8k", "x32", "on", "h100"])
+
+    assert code == 0
+    assert "32.00 GiB KV cache · 32 × 8,192 tokens · 1 × H100" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["8k", "9k"], "tokens: given twice, 8k and 9k"),
+        (["on", "H100", "--gpu", "H200"], "gpu: given twice, H200 and H100"),
+        (["8k", "on"], "gpu: 'on' is not in the catalogue"),
+    ],
+)
+def test_words_that_contradict_or_end_too_early_are_refused(capsys, words, sentence):
+    code = main(["kv", "llama-3-8b", *words])
+
+    assert code == 2
+    assert sentence in capsys.readouterr().err
+
+
 def test_json_is_one_document_and_nothing_else(capsys):
     main(["kv", "llama-3-8b", "8192", "x32", "--gpu", "H100", "--json"])
 

@@ -36,8 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return dispatch(words)
     except GpudiagError as error:
-        print(f"gpudiag: {error}", file=sys.stderr)
-        return error.exit_code
+        return refuse(error, None)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -79,11 +78,16 @@ def dispatch(words: list[str]) -> int:
 
 
 def run(command: ModuleType, options: Namespace) -> int:
-    """The command's exit code; what it refuses is said in the language that was asked for."""
+    """The command's exit code, also of what it refuses."""
     try:
         return command.run(options)
     except GpudiagError as error:
-        from gpudiag.cli.terminal import spoken
+        return refuse(error, getattr(options, "lang", None))
 
-        print(f"gpudiag: {error.said(spoken(getattr(options, 'lang', None)))}", file=sys.stderr)
-        return error.exit_code
+
+def refuse(error: GpudiagError, language: str | None) -> int:
+    """Say the error's sentence in the language that was asked for; its exit code."""
+    from gpudiag.cli.terminal import spoken
+
+    print(f"gpudiag: {error.said(spoken(language))}", file=sys.stderr)
+    return error.exit_code

@@ -88,7 +88,7 @@ def tell_agent(options: Namespace) -> int:
 
     from gpudiag.agent import release
     from gpudiag.agent.local import ask
-    from gpudiag.settings import SettingsError, seconds
+    from gpudiag.cli.terminal import span
 
     if options.action == "status":
         status = msgspec.json.decode(ask({"ask": "status"}))
@@ -100,11 +100,7 @@ def tell_agent(options: Namespace) -> int:
         ask({"ask": "resume"})
         print("The agent watches the GPUs again.")
         return 0
-    try:
-        span = seconds(options.span)
-    except ValueError as error:
-        raise SettingsError(f"--for {error}; got {options.span!r}") from None
-    answer = release(span)
+    answer = release(span("--for", options.span))
     if not answer["released"]:
         print("The agent was told, but a call into the driver still hangs in it.", file=sys.stderr)
         print("A reset will be refused until it returns; stopping the agent may help.", file=sys.stderr)

@@ -29,12 +29,13 @@ def run(options: argparse.Namespace) -> int:
         if options.node:
             diagnosis = sources.from_api(options, language)
         else:
-            diagnosis = sources.from_here(sources.span(options.seconds), options.config, language)
+            diagnosis = sources.from_here(terminal.span("--for", options.seconds), options.config, language)
     except (GpudiagError, OSError) as error:
+        said = error.said(terminal.spoken(options.lang)) if isinstance(error, GpudiagError) else str(error)
         if options.json:
-            terminal.print_json({"severity": "unknown", "error": str(error)})
+            terminal.print_json({"severity": "unknown", "error": said})
         else:
-            print(f"GPU UNKNOWN - {error}")
+            print(f"GPU UNKNOWN - {said}")
         return EXIT_CODES["unknown"]
     verdict = diagnosis["verdict"]
     if options.json:

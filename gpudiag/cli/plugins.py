@@ -7,13 +7,15 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from gpudiag.cli import COMMANDS
-from gpudiag.errors import GpudiagError
+from gpudiag.words.refusals import Refusal
 
 GROUP = "gpudiag.commands"
 
 
-class NoSuchCommand(GpudiagError):
+class NoSuchCommand(Refusal):
     """The first word is no command."""
+
+    key = "no-such-command"
 
 
 def plugin_names() -> list[str]:
@@ -25,5 +27,6 @@ def find(name: str) -> Any:
     for point in entry_points(group=GROUP, name=name):
         return point.load()
     near = difflib.get_close_matches(name, [*COMMANDS, *plugin_names()], n=1)
-    hint = f"; did you mean `gpudiag {near[0]}`?" if near else "; `gpudiag help` lists them"
-    raise NoSuchCommand(f"there is no command {name!r}{hint}")
+    if near:
+        raise NoSuchCommand("no-such-command-near", name=name, near=near[0])
+    raise NoSuchCommand(name=name)

@@ -7,14 +7,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import BinaryIO
 
-from gpudiag.errors import GpudiagError
+from gpudiag.cli import terminal
 from gpudiag.model import Snapshot
+from gpudiag.words.refusals import Refusal
 
 SUMMARY = "write this host's snapshots to a file, one JSON document a line"
 
 
-class CannotWrite(GpudiagError):
+class CannotWrite(Refusal):
     """The file cannot be written."""
+
+    key = "recording-unwritable"
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -28,7 +31,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    span, interval = span_of("--for", options.span), span_of("--interval", options.interval)
+    span = terminal.span("--for", options.span)
+    interval = terminal.span("--interval", options.interval)
     snapshots = _past(span) if options.past else _from_now(span, interval, options.node)
     if options.file == "-":
         write(snapshots, sys.stdout.buffer)
@@ -37,7 +41,7 @@ def run(options: Namespace) -> int:
         with open(options.file, "wb") as file:
             count = write(snapshots, file)
     except OSError as error:
-        raise CannotWrite(f"record: {options.file} cannot be written: {error.strerror}") from None
+        raise CannotWrite(file=options.file, reason=error.strerror or error) from None
     what = "1 snapshot" if count == 1 else f"{count} snapshots"
     print(f"{what} in {options.file}. See its diagnosis: gpudiag replay {options.file}")
     return 0
@@ -55,16 +59,6 @@ def write(snapshots: Iterable[Snapshot], file: BinaryIO) -> int:
     return count
 
 
-def span_of(option: str, text: str) -> float:
-    """Seconds of an option such as `60s` or `5m`."""
-    from gpudiag.settings import SettingsError, seconds
-
-    try:
-        return seconds(text)
-    except ValueError as error:
-        raise SettingsError(f"{option} {error}; got {text!r}") from None
-
-
 def _past(span: float) -> list[Snapshot]:
     from gpudiag.agent import history
 
@@ -73,9 +67,8 @@ def _past(span: float) -> list[Snapshot]:
 
 def _from_now(span: float, interval: float, node: str | None) -> Iterable[Snapshot]:
     from gpudiag.agent import Observer, observe
-    from gpudiag.cli.terminal import Progress
 
-    progress = Progress("watching", span)
+    progress = terminal.Progress("watching", span)
     try:
         observer = Observer(node=node, source="local", interval=min(interval, span))
         yield from observe(observer, span, lambda share: progress.tick())

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gpudiag.errors import GpudiagError
+from gpudiag.words.refusals import Refusal
 
 if TYPE_CHECKING:
     from gpudiag.model import Snapshot
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SUMMARY = "the diagnosis of what `gpudiag record` wrote; or send it to an API"
 
 
-class NotARecording(GpudiagError):
+class NotARecording(Refusal):
     """The file holds something else than snapshots."""
 
 
@@ -51,9 +51,11 @@ def read(file: str) -> Iterator[Snapshot]:
                     try:
                         yield decode(line)
                     except msgspec.MsgspecError as error:
-                        raise NotARecording(f"replay: {file} line {number} is no snapshot: {error}") from None
+                        raise NotARecording(
+                            "recording-broken", file=file, number=number, reason=error
+                        ) from None
     except OSError as error:
-        raise NotARecording(f"replay: {file} cannot be read: {error.strerror}") from None
+        raise NotARecording("recording-unreadable", file=file, reason=error.strerror or error) from None
 
 
 def windows_of(snapshots: Iterable[Snapshot]) -> dict[str, Window]:
@@ -64,7 +66,7 @@ def windows_of(snapshots: Iterable[Snapshot]) -> dict[str, Window]:
     for snapshot in snapshots:
         windows.setdefault(snapshot.node, Window(snapshot.node)).add(snapshot)
     if not windows:
-        raise NotARecording("replay: the file holds no snapshot of that node, or none at all")
+        raise NotARecording("recording-empty")
     return windows
 
 

@@ -9,15 +9,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudiag.cli import terminal
-from gpudiag.errors import GpudiagError
 from gpudiag.plaintext import cells, pad, wrap
 from gpudiag.words import Language, words
+from gpudiag.words.refusals import Refusal
 
 SUMMARY = "the rules and their thresholds; one rule's runbook page"
 
 
-class NoSuchRule(GpudiagError):
+class NoSuchRule(Refusal):
     """The word names no rule."""
+
+    key = "no-such-rule"
 
     status = 404
 
@@ -78,8 +80,9 @@ def rule_named(rules: Any, rule_id: str) -> Any:
     rule = rules.by_id.get(rule_id)
     if rule is None:
         near = difflib.get_close_matches(rule_id, rules.by_id, n=3)
-        hint = f"; near: {', '.join(near)}" if near else ""
-        raise NoSuchRule(f"there is no rule {rule_id!r}{hint}; `gpudiag rules` lists them")
+        if near:
+            raise NoSuchRule("no-such-rule-near", name=rule_id, near=", ".join(near))
+        raise NoSuchRule(name=rule_id)
     return rule
 
 

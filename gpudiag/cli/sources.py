@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpudiag.cli import terminal
-from gpudiag.errors import GpudiagError
+from gpudiag.words.refusals import Refusal
 
 HISTORY_SECONDS = 3600.0
 RUNBOOKS = "gpudiag rules "
 """Without a server the runbook is a command: `gpudiag rules RULE` prints the page."""
 
 
-class BadTarget(GpudiagError):
+class BadTarget(Refusal):
     """NODE[:GPU] or a time cannot be read."""
 
 
@@ -43,7 +43,7 @@ def moment(text: str | None) -> str | None:
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise BadTarget(f"cannot read the time {text!r}; such as 15:43, 10m, or 2026-11-29T03:12Z") from None
+        raise BadTarget("no-such-time", text=text) from None
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
 
 
@@ -68,16 +68,6 @@ def from_here(seconds: float, config: str | None, language: str) -> dict[str, An
     diagnosis = explain(examine(window, rules), language, rules, runbooks=RUNBOOKS)  # type: ignore[arg-type]
     found: dict[str, Any] = msgspec.to_builtins(diagnosis)
     return found
-
-
-def span(text: str) -> float:
-    """`--for`, in seconds."""
-    from gpudiag.settings import seconds
-
-    try:
-        return seconds(text)
-    except ValueError as error:
-        raise BadTarget(f"--for {error}; got {text!r}") from None
 
 
 def window_here(seconds: float, config: str | None) -> tuple[Any, Any]:

@@ -10,18 +10,26 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from gpudiag.errors import GpudiagError
 from gpudiag.words import Language, language_of
+from gpudiag.words.refusals import Refusal
 
 API_URL = "http://127.0.0.1:8000"
 LANGUAGES = ("en", "ko")
 
 
-class NoSuchLanguage(GpudiagError):
+class NoSuchLanguage(Refusal):
     """Answers were asked for in a language that has no words."""
 
+    key = "no-such-language"
 
-class NoToken(GpudiagError):
+
+class NoSuchSpan(Refusal):
+    """An option wants a span of time and got something else."""
+
+    key = "no-such-span"
+
+
+class NoToken(Refusal):
     """The token file cannot be used."""
 
 
@@ -54,7 +62,7 @@ def chosen_language(option: str | None) -> Language:
     for place, asked in (("--lang", option), ("GPUDIAG_LANG", os.environ.get("GPUDIAG_LANG"))):
         if asked:
             if asked.replace("_", "-").split("-")[0].lower() not in LANGUAGES:
-                raise NoSuchLanguage(f"{place} wants {' or '.join(LANGUAGES)}; got {asked!r}")
+                raise NoSuchLanguage(place=place, asked=asked)
             return language_of(asked)
     return spoken(option)
 
@@ -71,14 +79,23 @@ def token_in(file: str | None) -> str | None:
         return None
     try:
         token = Path(file).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise NoToken(
-            f"token file {file} cannot be read: {reason}. On the server, `gpudiag token create` makes a token"
-        ) from None
+    except OSError as error:
+        raise NoToken("token-unreadable", file=file, reason=error.strerror or error) from None
+    except UnicodeDecodeError:
+        raise NoToken("token-not-text", file=file) from None
     if not token:
-        raise NoToken(f"token file {file} is empty. On the server, `gpudiag token create` makes a token")
+        raise NoToken("token-empty", file=file)
     return token
+
+
+def span(option: str, text: str) -> float:
+    """Seconds of an option such as `--for 60s`."""
+    from gpudiag.settings import seconds
+
+    try:
+        return seconds(text)
+    except ValueError:
+        raise NoSuchSpan(option=option, text=text) from None
 
 
 def colour() -> bool:

@@ -51,8 +51,8 @@ def lead_to(api: str, diagnosis: dict[str, Any]) -> None:
 
 def here(options: argparse.Namespace, language: str) -> dict[str, Any]:
     if options.at:
-        raise sources.BadTarget("--at needs a NODE: the past is what the API remembers")
-    return sources.from_here(sources.span(options.seconds), options.config, language)
+        raise sources.BadTarget("past-of-no-node")
+    return sources.from_here(terminal.span("--for", options.seconds), options.config, language)
 
 
 def explain_rule(options: argparse.Namespace) -> int:
@@ -63,9 +63,9 @@ def explain_rule(options: argparse.Namespace) -> int:
     from gpudiag.why_not import account_of
 
     if options.node:
-        raise sources.BadTarget("--explain-rule looks at this machine: run it there, without NODE")
+        raise sources.BadTarget("rule-of-a-node")
     rule_named(Ruleset(thresholds=load(options.config).rules), options.explain_rule)
-    window, rules = sources.window_here(sources.span(options.seconds), options.config)
+    window, rules = sources.window_here(terminal.span("--for", options.seconds), options.config)
     rule = rules.by_id[options.explain_rule]
     for line in account_of(rule, window, rules):
         print(line)

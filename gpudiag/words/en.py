@@ -274,7 +274,7 @@ FREE_MAYBE = (
 )
 CHANGED = {  # what came and went on a node
     "last_ok": "Changed since it was last ok ({time})",
-    "never": "Changed since it first reported; it was not ok since",
+    "never": "Changed since it first reported (it has never been ok)",
     "opened": "opened",
     "resolved": "resolved",
     "gone": "gone with its GPU or process",
@@ -315,6 +315,26 @@ REFUSED = {  # what cannot be read, and what to do
     "no-such-file": (
         "explain: cannot read {name}: {reason}. Name a file, or pipe the output: nvidia-smi | gpudiag explain"
     ),
+    "no-such-command": "there is no command {name!r}; `gpudiag help` lists them",
+    "no-such-command-near": "there is no command {name!r}; did you mean `gpudiag {near}`?",
+    "no-such-rule": "there is no rule {name!r}; `gpudiag rules` lists them",
+    "no-such-rule-near": "there is no rule {name!r}; near: {near}; `gpudiag rules` lists them",
+    "no-such-language": "{place} wants en or ko; got {asked!r}",
+    "no-such-time": "cannot read the time {text!r}; such as 15:43, 10m, or 2026-11-29T03:12Z",
+    "no-such-span": "{option} wants a span of time above 0, such as 10s, 5m, 2h or 7d; got {text!r}",
+    "past-of-no-node": "--at needs a NODE: the past is what the API remembers",
+    "rule-of-a-node": "--explain-rule looks at this machine: run it there, without NODE",
+    "token-unreadable": (
+        "token file {file} cannot be read: {reason}. On the server, `gpudiag token create` makes a token"
+    ),
+    "token-not-text": (
+        "token file {file} does not hold text. On the server, `gpudiag token create` makes a token"
+    ),
+    "token-empty": "token file {file} is empty. On the server, `gpudiag token create` makes a token",
+    "recording-unreadable": "replay: {file} cannot be read: {reason}",
+    "recording-broken": "replay: {file} line {number} is no snapshot: {reason}",
+    "recording-empty": "replay: the file holds no snapshot of that node, or none at all",
+    "recording-unwritable": "record: {file} cannot be written: {reason}",
 }
 FAMILY = {  # what the rules of a family are about
     "agent": "Whether we can see at all.",

@@ -316,6 +316,28 @@ REFUSED = {
         "explain: {name} 파일을 읽을 수 없습니다: {reason}. 파일을 지정하거나 출력을 파이프로 넘기십시오: "
         "nvidia-smi | gpudiag explain"
     ),
+    "no-such-command": "{name!r}: 없는 명령입니다. `gpudiag help`로 명령 목록을 보십시오",
+    "no-such-command-near": "{name!r}: 없는 명령입니다. 비슷한 명령: `gpudiag {near}`",
+    "no-such-rule": "{name!r}: 없는 규칙입니다. `gpudiag rules`로 규칙 목록을 보십시오",
+    "no-such-rule-near": (
+        "{name!r}: 없는 규칙입니다. 비슷한 이름: {near}. `gpudiag rules`로 규칙 목록을 보십시오"
+    ),
+    "no-such-language": "{place}: en 또는 ko를 지정하십시오. 받은 값: {asked!r}",
+    "no-such-time": "{text!r}: 읽을 수 없는 시각입니다. 15:43, 10m, 2026-11-29T03:12Z처럼 쓰십시오",
+    "no-such-span": "{option}: 10s, 5m, 2h, 7d처럼 0보다 긴 시간을 지정하십시오. 받은 값: {text!r}",
+    "past-of-no-node": "--at에는 NODE가 필요합니다. 과거는 API가 보관한 노드의 기록에서 찾습니다",
+    "rule-of-a-node": "--explain-rule은 이 장비를 직접 살핍니다. NODE 없이 해당 장비에서 실행하십시오",
+    "token-unreadable": (
+        "토큰 파일 {file}: 읽을 수 없습니다({reason}). 서버에서 `gpudiag token create`로 토큰을 만드십시오"
+    ),
+    "token-not-text": (
+        "토큰 파일 {file}: 텍스트가 아닙니다. 서버에서 `gpudiag token create`로 토큰을 만드십시오"
+    ),
+    "token-empty": ("토큰 파일 {file}: 비어 있습니다. 서버에서 `gpudiag token create`로 토큰을 만드십시오"),
+    "recording-unreadable": "replay: {file} 파일을 읽을 수 없습니다: {reason}",
+    "recording-broken": "replay: {file} 파일의 {number}번째 줄은 스냅샷이 아닙니다: {reason}",
+    "recording-empty": "replay: 파일에 그 노드의 스냅샷이 없거나 스냅샷이 하나도 없습니다",
+    "recording-unwritable": "record: {file} 파일에 쓸 수 없습니다: {reason}",
 }
 FAMILY = {
     "agent": "상태를 볼 수 있는지.",

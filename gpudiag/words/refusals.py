@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from gpudiag.errors import GpudiagError
 from gpudiag.words import words
 
 
 class Refusal(GpudiagError):
-    """What is refused: `key` names the sentence under REFUSED, the values go into it."""
+    """What is refused: `key`, the class' own or a given one, names the sentence under REFUSED.
 
-    key: ClassVar[str]
+    The values go into the sentence.
+    """
 
-    def __init__(self, **values: object) -> None:
+    key: str
+
+    def __init__(self, key: str = "", /, **values: object) -> None:
+        self.key = key or self.key
         super().__init__(self.key)
         self.values = values
 

@@ -166,7 +166,7 @@ def test_a_node_that_was_never_ok_says_so(node: ReportingNode, api: Api) -> None
     text = shown(api, "/diagnose/node-3")
 
     assert changed["last_ok"] is None
-    assert "Changed since it first reported; it was not ok since" in text
+    assert "Changed since it first reported (it has never been ok)" in text
 
 
 @pytest.mark.parametrize(

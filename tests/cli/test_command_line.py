@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from string import Formatter
 
 import msgspec
 import pytest
 
 from gpudiag.cli import main
 from gpudiag.simulator import fleet
+from gpudiag.words import words as in_language
 from tests.api.conftest import Api, ReportingNode
 
 
@@ -57,6 +59,44 @@ def test_a_mistake_is_one_sentence(
 
     assert sentence in said
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["why", "node-3", "--token-file", "/nowhere/token"], "토큰 파일 /nowhere/token: 읽을 수 없습니다"),
+        (["why", "node-3", "--at", "gestern"], "'gestern': 읽을 수 없는 시각입니다"),
+        (["why", "--at", "10m"], "--at에는 NODE가 필요합니다"),
+        (["why", "--for", "soon"], "--for: 10s, 5m, 2h, 7d처럼 0보다 긴 시간을 지정하십시오"),
+        (["record", "-", "--interval", "0s"], "--interval: 10s, 5m, 2h, 7d처럼"),
+        (["rules", "gpu-fre"], "비슷한 이름: gpu-free"),
+        (["replay", "/nowhere/file"], "replay: /nowhere/file 파일을 읽을 수 없습니다"),
+        (["wy"], "비슷한 명령: `gpudiag why`"),
+    ],
+)
+def test_a_mistake_is_told_in_korean_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], sentence: str
+) -> None:
+    monkeypatch.setenv("GPUDIAG_LANG", "ko")
+
+    assert main(words) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_check_says_why_it_knows_nothing_in_the_language_that_was_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["check", "node-3", "--token-file", "/nowhere/token", "--lang", "ko"]) == 3
+    assert capsys.readouterr().out.startswith("GPU UNKNOWN - 토큰 파일 /nowhere/token: 읽을 수 없습니다")
+
+
+def test_whatever_is_refused_has_its_sentence_with_its_values_in_every_language() -> None:
+    english, korean = (
+        {key: {name for _, name, _, _ in Formatter().parse(said) if name} for key, said in table.items()}
+        for table in (in_language("en").REFUSED, in_language("ko").REFUSED)
+    )
+
+    assert english == korean
 
 
 def test_a_language_without_words_is_told_from_the_environment_too(

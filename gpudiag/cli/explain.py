@@ -9,7 +9,7 @@ from typing import Any
 from gpudiag.cli import sources, terminal
 from gpudiag.words.refusals import Refusal
 
-SUMMARY = "the diagnosis of pasted nvidia-smi output, kernel log or error lines"
+SUMMARY = "the diagnosis of pasted nvidia-smi output, its errors or the kernel log"
 
 
 class CannotRead(Refusal):

@@ -294,7 +294,8 @@ REFUSED = {
         "이 텍스트에서 읽을 수 있는 GPU 정보가 없습니다. 다음 명령 가운데 하나의 출력을 그대로 "
         "붙여넣으십시오: "
         "`nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
-        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, `dmesg -T | grep -i -E 'nvrm|xid'`"
+        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, `dmesg -T | grep -i -E 'nvrm|xid'`. "
+        "CUDA out of memory 같은 프로그램의 자체 오류는 읽지 않습니다"
     ),
     "nothing-pasted": (
         "텍스트가 없습니다. nvidia-smi의 출력을 보내십시오: "

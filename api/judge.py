@@ -14,9 +14,10 @@ import msgspec
 
 from api.earlier import recall_xids
 from api.feed import Feed, in_order
+from api.intake import FUTURE_SECONDS
 from api.nodes import NodeState, natural
 from api.signs import CALM_SECONDS, NEVER_CALM, signs_of
-from api.store import Store
+from api.store import Store, StoreError
 from api.store.snapshots import StoredNode, StoredSnapshot, start_key
 from api.together import TOGETHER, Together
 from gpudiag.changes import Key, OpenFinding, key_of, reconcile, still_open
@@ -106,7 +107,7 @@ class Judge:
                     state.stored, state.changed_at = row.verdict, row.changed_at
                     state.checkup, state.rank, state.order, state.loaded = None, None, None, False
                     state.version, state.last_id = row.version, 0
-                    state.headlines.clear()
+                    state.headlines = {}
                     state.said.clear()
         for name in self.nodes.keys() - {row.name for row in rows}:
             self.nodes.pop(name, None)
@@ -218,7 +219,8 @@ class Judge:
 
     def _fold(self, state: NodeState, snapshot: Snapshot, received_at: float) -> bool:
         window = state.window
-        if window.latest is not None and snapshot.taken_at <= window.time:
+        clock_went_back = received_at < window.time - FUTURE_SECONDS  # our own, by which all times are told
+        if window.latest is not None and snapshot.taken_at <= window.time and not clock_went_back:
             return False  # late: history reads it from the store
         interval = snapshot.agent.interval_seconds if snapshot.agent else 10.0
         late = received_at - snapshot.taken_at > 2.0 * interval
@@ -237,12 +239,12 @@ class Judge:
         changes = reconcile(state.open, checkup, self.rules, window)
         checkup.findings = self._shown(changes.open, checkup)
         state.open, state.checkup = changes.open, checkup
-        state.headlines.clear()
+        state.headlines = {}  # another one: who puts the last checkup in words just now fills the old one
         state.said.clear()
         verdict = verdict_of_node(checkup, self.rules)
         moved = state.rank != (verdict.severity, verdict.rule)
         if moved:
-            state.rank, state.order = (verdict.severity, verdict.rule), None
+            state.rank = (verdict.severity, verdict.rule)
         if not keep:
             return
         if changes.any or moved:
@@ -284,22 +286,23 @@ class Judge:
         return [state for state in states if self._order(state)[0] == wanted]
 
     def _order(self, state: NodeState) -> tuple[int, tuple[Any, ...]]:
-        order = state.order
-        if order is None:
-            known = self.verdict(state, "en")["severity"] if state.rank is None else state.rank[0]
-            order = state.order = (-SEVERITY_ORDER.index(known), natural(state.name))
-        return order
+        rank, known = state.rank, state.order
+        if known is None or known[0] is not rank:
+            severity = self.verdict(state, "en")["severity"] if rank is None else rank[0]
+            known = state.order = (rank, (-SEVERITY_ORDER.index(severity), natural(state.name)))
+        return known[1]
 
     def verdict(self, state: NodeState, language: Language) -> dict[str, Any]:
         """The node's verdict in words, as lists show it."""
-        known = state.headlines.get(language)
+        headlines = state.headlines
+        known = headlines.get(language)
         if known is None:
             if state.checkup is None:
                 stored = (state.stored or {}).get("verdicts", {})
                 return stored.get(language) or {"severity": "unknown", "rule": "not-enough-evidence",
                                                 "headline": "", "confidence": None, "gpu": None}  # fmt: skip
             known = verdict_of(state.checkup, language, self.rules)
-            state.headlines[language] = known
+            headlines[language] = known
         return known
 
     def said(self, state: NodeState, language: Language, runbooks: str) -> dict[str, Any] | None:
@@ -330,7 +333,12 @@ class Judge:
                 return
             state = states[(self._turn + number) % len(states)]
             if state.loaded or not self.store.embedded:
-                self._judge_by_clock(state, now)
+                try:
+                    self._judge_by_clock(state, now)
+                except StoreError:
+                    raise
+                except Exception:  # one node must not keep the clock from all the others
+                    log.exception("%s cannot be judged", state.name)
 
     def _judge_by_clock(self, state: NodeState, now: float) -> None:
         window = state.window
@@ -346,10 +354,7 @@ class Judge:
         if not self.store.embedded and self.state(state.name) is None:
             return
         with state.lock:
-            try:
-                self._examine(state, now, keep=True)
-            except Exception:
-                log.exception("%s cannot be judged", state.name)
+            self._examine(state, now, keep=True)
             window.rest()
 
     def judge_together(self, now: float) -> None:

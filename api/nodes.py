@@ -70,7 +70,7 @@ class NodeState:
         self.headlines: dict[str, dict[str, Any]] = {}
         self.said: dict[str, dict[str, Any]] = {}  # the diagnosis by language, until the next checkup
         self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
-        self.order: tuple[int, tuple[Any, ...]] | None = None  # its place in a list, until the rank moves
+        self.order: tuple[Any, tuple[int, tuple[Any, ...]]] | None = None  # a rank, and its place in a list
         self.starts: dict[int, Start] = {}
         self.current: int | None = None
         self.signs = NEVER_CALM

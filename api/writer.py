@@ -111,7 +111,7 @@ class Writer:
         self._stopping.set()
         self._ticker.join()
         self._keeper.join()
-        self._in_turn(lambda: self._pack(all_of_them=True), None)
+        self._safely(lambda: self._in_turn(lambda: self._pack(all_of_them=True), None))
 
     @property
     def waiting(self) -> int:
@@ -317,24 +317,28 @@ class Writer:
         packed_at = settled_at = time.monotonic()
         while not self._stopping.wait(TICK_SECONDS):
             if not self.all_loaded and self.store.embedded:
-                self.all_loaded = not self.judge.load_some(0.3, time.monotonic)
+                self._safely(self._load_some)
             if self._leads():
-                self._work_by_the_clock()
-                self._judge_shared_fleet()
+                self._safely(lambda: self._in_turn(self._tick_now, None))
+                self._safely(self._judge_shared_fleet)
             if time.monotonic() - settled_at > garbage.SETTLE_SECONDS:
                 settled_at = time.monotonic()
                 garbage.settle()
             if time.monotonic() - packed_at > PACK_SECONDS:
                 packed_at = time.monotonic()
-                self._pack(all_of_them=False)
+                self._safely(lambda: self._pack(all_of_them=False))
 
-    def _work_by_the_clock(self) -> None:
+    def _safely(self, act: Callable[[], object]) -> None:
+        """Whatever goes wrong, the clock goes on."""
         try:
-            self._in_turn(self._tick_now, None)
+            act()
         except StoreError as error:
             self._told(error)
         except Exception:
             log.exception("what is due by the clock was not done")
+
+    def _load_some(self) -> None:
+        self.all_loaded = not self.judge.load_some(0.3, time.monotonic)
 
     def _tick_now(self) -> None:
         if not self.store.embedded:
@@ -351,10 +355,7 @@ class Writer:
         now = self.clock()
         if self.store.embedded or now - self.judge.together.judged_at < EVERY_SECONDS:
             return
-        try:
-            self.judge.judge_together(now)
-        except StoreError as error:
-            self._told(error)
+        self.judge.judge_together(now)
 
     def _leads(self) -> bool:
         """Whether this process is the one that judges silent nodes and deletes what is old."""
@@ -363,30 +364,22 @@ class Writer:
     def _pack(self, all_of_them: bool) -> None:
         """Keep the windows' older past: a few at a time, so that reports are not held up."""
         states = list(self.judge.nodes.values())
-        try:
-            for first in range(0, len(states), 50):
-                with self.store.writing() as connection:
-                    for entry in self.judge.packed(states[first : first + 50]):
-                        self.store.snapshots.save_packed(connection, *entry)
-                    self.store.snapshots.save_seen(
-                        connection,
-                        [(s.id, s.window.received_at) for s in states[first : first + 50] if s.loaded],
-                    )
-                if not all_of_them and self._stopping.wait(0.05):
-                    return
-        except StoreError as error:
-            self._told(error)
+        for first in range(0, len(states), 50):
+            some = states[first : first + 50]
+            # Before the pen is taken: who acknowledges has a node first, and then the pen.
+            entries = list(self.judge.packed(some))
+            with self.store.writing() as connection:
+                for entry in entries:
+                    self.store.snapshots.save_packed(connection, *entry)
+                seen = [(s.id, s.window.received_at) for s in some if s.loaded]
+                self.store.snapshots.save_seen(connection, seen)
+            if not all_of_them and self._stopping.wait(0.05):
+                return
 
     def _keep(self) -> None:
         while not self._stopping.wait(KEEP_SECONDS):
-            self.keep_now()
+            self._safely(self.keep_now)
 
     def keep_now(self) -> int:
         """Delete what is older than what is kept."""
-        if not self._leads():
-            return 0
-        try:
-            return self.store.keep_since(self.clock() - self.keep)
-        except StoreError as error:
-            self._told(error)
-            return 0
+        return self.store.keep_since(self.clock() - self.keep) if self._leads() else 0

@@ -78,7 +78,7 @@ def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
         if known is None:
             raise NoSuch("finding.closed", finding=finding_id)
         known.finding.state = "acknowledged"
-        state.headlines.clear()
+        state.headlines = {}
         state.said.clear()
         with here.store.writing() as connection:
             here.store.episodes.save(connection, state.id, known, None)

@@ -34,6 +34,7 @@ class Store:
         self.damaged: Path | None = None
         self._leading: Connection | None = None
         self._leads = False
+        self._asking = threading.Lock()
         self._pen = threading.Lock()
         self._writer: Connection | None = None  # of SQLite, which lets one write at a time
         try:
@@ -110,18 +111,19 @@ class Store:
 
     def try_to_lead(self) -> bool:
         """Whether this process is the one of several that works by the clock, as long as it lives."""
-        try:
-            if self._leading is None:
-                self._leading = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-                self._leads = False
-            if not self._leads:
-                lock = text(f"SELECT pg_try_advisory_lock({LEAD_LOCK})")
-                self._leads = bool(self._leading.execute(lock).scalar())
-            else:
-                self._leading.exec_driver_sql("SELECT 1")  # the lock ends with the connection
-        except SQLAlchemyError:
-            self._drop_lead()
-        return self._leads
+        with self._asking:  # the ticker and the keeper have one connection for it
+            try:
+                if self._leading is None:
+                    self._leading = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+                    self._leads = False
+                if not self._leads:
+                    lock = text(f"SELECT pg_try_advisory_lock({LEAD_LOCK})")
+                    self._leads = bool(self._leading.execute(lock).scalar())
+                else:
+                    self._leading.exec_driver_sql("SELECT 1")  # the lock ends with the connection
+            except SQLAlchemyError:
+                self._drop_lead()
+            return self._leads
 
     def _drop_lead(self) -> None:
         if self._leading is not None:

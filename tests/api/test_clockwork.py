@@ -1,0 +1,88 @@
+"""What the server does by its own clock goes on, whatever happens to the store or to the clock."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.api.conftest import Api, ReportingNode
+
+PATIENCE_SECONDS = 15.0
+
+
+def comes_to(holds: Callable[[], bool]) -> bool:
+    """Whether it holds within a while."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def rename(store: Path, table: str, to: str) -> None:
+    with sqlite3.connect(store) as connection:
+        connection.execute(f"ALTER TABLE {table} RENAME TO {to}")
+    connection.close()
+
+
+def test_windows_are_loaded_though_the_store_could_not_be_read_at_first(
+    api: Api, node: ReportingNode, tmp_path: Path
+) -> None:
+    node.passes(minutes=2)
+    api.stop()
+    rename(tmp_path / "store.sqlite3", "windows", "elsewhere")
+    api.start()
+    assert comes_to(lambda: api.parts.writer.trouble is not None)
+
+    rename(tmp_path / "store.sqlite3", "elsewhere", "windows")
+
+    assert comes_to(lambda: bool(api.parts.writer.all_loaded))
+
+
+def test_keeping_the_windows_holds_up_nobody_who_has_a_node(api: Api, node: ReportingNode) -> None:
+    node.passes(minutes=2)
+    state, store = api.parts.judge.nodes["node-3"], api.parts.store
+    written = threading.Event()
+
+    def write() -> None:
+        with store.writing() as connection:
+            store.snapshots.add_node(connection, "node-4", api.clock.now)
+        written.set()
+
+    stopping = threading.Thread(target=api.parts.writer.stop, daemon=True)
+    with state.lock:  # as somebody who acknowledges what was found on it
+        stopping.start()
+        assert comes_to(lambda: "gpudiag-keeper" not in {thread.name for thread in threading.enumerate()})
+        time.sleep(0.2)
+        threading.Thread(target=write, daemon=True).start()
+        assert written.wait(PATIENCE_SECONDS)
+    stopping.join(PATIENCE_SECONDS)
+
+    assert not stopping.is_alive()
+    assert store.snapshots.packed(state.id) is not None
+
+
+def test_a_node_is_judged_on_when_the_servers_clock_was_set_back(api: Api, node: ReportingNode) -> None:
+    node.passes(minutes=5)
+    api.clock.now -= 3_600
+    node.now -= 3_600
+    node.gpu(0).shows(utilization_percent=97.0, power_watts=650.0)
+    node.passes(minutes=1)
+    said = api.client.diagnosis("node-3")
+
+    assert said["gpus"][0]["readings"]["utilization_percent"] == 97.0
+    assert said["observed"]["age_seconds"] < 30
+
+
+def test_the_list_shows_a_verdict_as_soon_as_it_changes(api: Api, node: ReportingNode) -> None:
+    node.passes(minutes=5)
+    before = api.client.nodes()["items"][0]["verdict"]["severity"]
+    node.loses_its_gpu().passes(seconds=10)
+
+    assert before != "critical"
+    assert "critical" == api.client.nodes()["items"][0]["verdict"]["severity"]
+    assert ["node-3"] == [item["node"] for item in api.ask("GET", "/v1/nodes?severity=critical")["items"]]

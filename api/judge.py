@@ -67,7 +67,7 @@ class Judge:
         """A node as the store has it now: what others wrote is caught up with, by the snapshots' numbers."""
         row = self.store.snapshots.node(name)
         if row is None:
-            self.nodes.pop(name, None)
+            self.forget(name)
             return None
         state = self.nodes.get(name)
         if state is None or state.id != row.id:
@@ -110,7 +110,7 @@ class Judge:
                     state.headlines = {}
                     state.said.clear()
         for name in self.nodes.keys() - {row.name for row in rows}:
-            self.nodes.pop(name, None)
+            self.forget(name)
 
     def unload(self, states: Iterable[NodeState]) -> None:
         """Forget what is in memory of nodes: it is built from the store again."""
@@ -138,6 +138,7 @@ class Judge:
 
     def _load(self, state: NodeState) -> None:
         """Build the window from the newest snapshots and what was packed of the older ones."""
+        state.window.end()
         state.window = Window(state.name)
         self._declare(state)
         newest = self.store.snapshots.newest(state.id)
@@ -176,7 +177,9 @@ class Judge:
         return self._fold(state, snapshot, row.received_at)
 
     def forget(self, name: str) -> None:
-        self.nodes.pop(name, None)
+        state = self.nodes.pop(name, None)
+        if state is not None:
+            state.window.end()
 
     # ---- an arriving snapshot
 

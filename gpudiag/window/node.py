@@ -329,6 +329,11 @@ class Window:
         for engine in self.engines.values():
             engine.rest()
 
+    def end(self) -> None:
+        """Nobody asks it any more: its parts know it no longer, so that its memory is free at once."""
+        self.gpus = {}
+        self.host.node = None
+
 
 def _layout() -> bytes:
     """What packed rows mean: rows of another version, or in other steps, are not read as ours."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,3 +88,16 @@ def test_the_list_shows_a_verdict_as_soon_as_it_changes(api: Api, node: Reportin
     assert before != "critical"
     assert "critical" == api.client.nodes()["items"][0]["verdict"]["severity"]
     assert ["node-3"] == [item["node"] for item in api.ask("GET", "/v1/nodes?severity=critical")["items"]]
+
+
+def test_the_memory_of_a_forgotten_node_is_free_without_the_collector(api: Api, node: ReportingNode) -> None:
+    node.passes(minutes=2)
+    api.client.diagnosis("node-3")
+    window = weakref.ref(api.parts.judge.nodes["node-3"].window)
+    gc.freeze()  # as once a minute: what is found then is never looked at again
+    try:
+        api.ask("DELETE", "/v1/nodes/node-3")
+
+        assert comes_to(lambda: window() is None)
+    finally:
+        gc.unfreeze()

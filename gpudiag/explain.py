@@ -26,6 +26,7 @@ from gpudiag.owners import freeing
 from gpudiag.verdict import NOT_ENOUGH, Verdict, verdict_of_gpu, verdict_of_node
 from gpudiag.words import Language, units, words
 from gpudiag.words.foreign import plain
+from gpudiag.words.gpus import names_itself
 from gpudiag.words.pages import Page, fill, flowing, page_of
 from gpudiag.workloads import workload_of
 
@@ -145,7 +146,7 @@ class _Speaker:
     def verdict(self, verdict: Verdict, node: bool = False) -> dict[str, Any]:
         headline = self.headline(verdict.finding) if verdict.finding else self.not_enough(verdict.gpu)
         several = len(self.checkup.snapshot.gpus) > 1
-        named = f"GPU {verdict.gpu}" in headline
+        named = names_itself(headline, verdict.gpu)
         if node and several and verdict.gpu is not None and not verdict.shared and not named:
             headline = f"GPU {verdict.gpu}: {headline}"
         finding = verdict.finding

@@ -7,11 +7,12 @@ look alike. Colour is added only when asked for, and never carries meaning alone
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from gpudiag.words import language_of, units, words
 from gpudiag.words.foreign import plain
+from gpudiag.words.gpus import told_once
 
 WIDTH = 80
 BAR = 24
@@ -171,22 +172,17 @@ class _Layout:
         return lines[:14]
 
     def also(self, diagnosis: dict[str, Any], head: dict[str, Any] | None) -> list[str]:
-        rest = [
-            (f["gpu"], f)
-            for f in [*diagnosis["findings"], *(f for g in diagnosis["gpus"] for f in g["findings"])]
-            if f is not head and not _same(f, head)
-        ]
-        by_headline: dict[tuple[str, str], list[int | None]] = {}
-        for gpu, finding in rest:
-            by_headline.setdefault((finding["headline"], finding["severity"]), []).append(gpu)
+        everything = [*diagnosis["findings"], *(f for g in diagnosis["gpus"] for f in g["findings"])]
+        rest = [finding for finding in everything if finding is not head]
         lines = []
-        for (headline, severity), gpus in by_headline.items():
-            where = "" if gpus == [None] or len(diagnosis["gpus"]) == 1 else f"GPU {numbers(gpus)}: "
-            said = f"- {where}{headline} ({self.words.SEVERITY[severity]})"
+        for finding in told_once(rest, lambda f: f["severity"], len(diagnosis["gpus"]) > 1):
+            said = f"- {_placed(finding)} ({self.words.SEVERITY[finding['severity']]})"
             lines += wrap(said, self.width - 2, "  ", "  ")
-        for rule in (head or {}).get("explains", []):
-            if rule not in {f["rule"] for _, f in rest}:
-                lines.append(f"  - {rule}")
+        told = {finding["rule"] for finding in rest}
+        accounted = [rule for rule in (head or {}).get("explains", []) if rule not in told]
+        if accounted:
+            said = self.words.LABEL["accounted"].format(rules=", ".join(accounted))
+            lines += wrap(f"- {said}", self.width - 2, "  ", "  ")
         return ["", self.words.LABEL["also"], *lines] if lines else []
 
     def changed(self, diagnosis: dict[str, Any]) -> list[str]:
@@ -196,27 +192,27 @@ class _Layout:
             return []
         said, last_ok = self.words.CHANGED, since["last_ok"]
         lines = ["", said["last_ok"].format(time=_clock(last_ok)) if last_ok else said["never"]]
-        for item in since["items"]:
-            several = item["gpu"] is not None and len(diagnosis["gpus"]) > 1
-            where = f"GPU {item['gpu']}: " if several else ""
-            text = f"{_clock(item['at'])}  {said[item['what']]}: {where}{item['headline']}"
+        several = len(diagnosis["gpus"]) > 1
+        for item in told_once(since["items"], lambda i: (_clock(i["at"]), i["what"]), several):
+            text = f"{_clock(item['at'])}  {said[item['what']]}: {_placed(item)}"
             lines += wrap(text, self.width - 2, " " * 22, "  ")
         return lines
 
     def unjudged(self, diagnosis: dict[str, Any]) -> list[str]:
-        entries: dict[tuple[str, str], list[str]] = {}
+        """What could not be judged, a paragraph for each remedy: what it settles, and what is missing."""
+        remedies: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # → rules, what they miss
         for entry in [*diagnosis["unjudged"], *(u for g in diagnosis["gpus"] for u in g["unjudged"])]:
             if entry.get("reason") == "not_supported":
                 continue
-            rules = entries.setdefault((", ".join(entry["missing"]), entry["enable"]), [])
-            if entry["rule"] not in rules:
-                rules.append(entry["rule"])
-        if not entries:
+            rules, missing = remedies.setdefault(entry["enable"], ({}, {}))
+            rules[entry["rule"]] = None
+            missing.update(dict.fromkeys(entry["missing"]))
+        if not remedies:
             return []
         lines = ["", self.words.LABEL["unjudged"]]
-        for (missing, enable), rules in entries.items():
-            named = ", ".join(rules[:4]) + (f" +{len(rules) - 4}" if len(rules) > 4 else "")
-            lines += wrap(f"- {missing}: {named}. {enable}", self.width - 2, "  ", "  ")
+        for remedy, (rules, missing) in remedies.items():
+            settles = self.words.LABEL["settles"].format(rules=_first(rules, 4), missing=_first(missing, 6))
+            lines += wrap(f"- {remedy}. {settles}", self.width - 2, "  ", "  ")
         return lines
 
     # ---- the fleet
@@ -244,11 +240,6 @@ def headline_finding(diagnosis: dict[str, Any]) -> dict[str, Any] | None:
         if finding["rule"] == verdict["rule"] and finding["gpu"] == verdict.get("gpu"):
             return finding
     return None
-
-
-def _same(finding: dict[str, Any], head: dict[str, Any] | None) -> bool:
-    """The headline's own sentence about another GPU: the table of GPUs already says it."""
-    return head is not None and finding["headline"] == head["headline"] and finding["rule"] == head["rule"]
 
 
 def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:
@@ -321,9 +312,15 @@ def _words(text: str, longest: int) -> Iterator[str]:
         yield word
 
 
-def numbers(indexes: Iterable[int | None]) -> str:
-    """`0-3, 5`: runs of indexes written short."""
-    return units.runs(index for index in indexes if index is not None)
+def _placed(item: dict[str, Any]) -> str:
+    """A sentence and the GPUs that it is about."""
+    return f"{item['where']}: {item['headline']}" if item["where"] else str(item["headline"])
+
+
+def _first(names: Collection[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    more = f" +{len(names) - most}" if len(names) > most else ""
+    return ", ".join(list(names)[:most]) + more
 
 
 def _clock(moment: str) -> str:

@@ -20,6 +20,7 @@ from gpudiag.errors import GpudiagError
 from gpudiag.runbook import in_general, markdown, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
+from gpudiag.words.gpus import placed, told_once
 from gpudiag.words.pages import page_of
 
 TOKEN_COOKIE = "gpudiag_token"
@@ -185,6 +186,7 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
         d=diagnosis,
         head=head,
         also=together(finding for finding in everything if finding is not head),
+        changed=changes_of(diagnosis),
         unjudged=_grouped(diagnosis),
         drawn={
             gpu["index"]: {
@@ -212,7 +214,13 @@ def together(findings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         group = groups.setdefault(key, {**finding, "gpus": []})
         if finding["gpu"] is not None and finding["gpu"] not in group["gpus"]:
             group["gpus"].append(finding["gpu"])
-    return list(groups.values())
+    return [placed(group, ", ".join(map(str, group["gpus"]))) for group in groups.values()]
+
+
+def changes_of(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
+    """What came and went since the node was last ok, the same on several GPUs at one moment told once."""
+    items = (diagnosis.get("changed") or {}).get("items") or []
+    return told_once(items, lambda item: (item["at"], item["what"]), len(diagnosis["gpus"]) > 1)
 
 
 def _grouped(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.smi import writers
 from tests.smi.tables import gpu, machine
 
@@ -51,3 +53,22 @@ def test_a_refusal_is_said_in_the_language_that_was_asked_for() -> None:
 
     assert nothing.stderr.startswith("gpudiag: 이 텍스트에서 읽을 수 있는 GPU 정보가 없습니다.")
     assert missing.stderr.startswith("gpudiag: explain: none 파일을 읽을 수 없습니다:")
+
+
+@pytest.mark.parametrize(
+    ("language", "remedy"),
+    [("en", "- paste `nvidia-smi -q`, or install the agent. This settles "),
+     ("ko", "- `nvidia-smi -q` 출력을 붙여넣거나 에이전트를 설치하십시오. 그러면 판단할 수 있는 규칙: ")],
+)  # fmt: skip
+def test_a_remedy_is_told_once_with_all_that_it_would_settle(language: str, remedy: str) -> None:
+    done = explained("-", "--lang", language, text=writers.table(machine(gpu(0), gpu(1))))
+    text = " ".join(done.stdout.split())
+
+    assert 1 == text.count(remedy)
+    assert "thermal-hw-slowdown" in text.split(remedy)[1]
+
+
+def test_gpus_in_the_same_state_share_a_line() -> None:
+    lines = explained("-", text=writers.table(machine(gpu(0), gpu(1), gpu(2)))).stdout.splitlines()
+
+    assert 1 == sum(line.startswith("  - GPU 1-2: ") for line in lines)

@@ -1,0 +1,46 @@
+"""Which GPUs a sentence is about: told once for all of them, each named once in a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gpudiag.words import units
+
+
+def names_itself(sentence: str, gpu: int | None) -> bool:
+    """Whether a sentence about a GPU names that GPU: `GPU 1` is not in `GPU 10`."""
+    return gpu is not None and _itself(gpu).search(sentence) is not None
+
+
+def told_once(
+    items: Iterable[dict[str, Any]], alike: Callable[[dict[str, Any]], Any], several: bool = True
+) -> list[dict[str, Any]]:
+    """Items with the same sentence about different GPUs as one: the first, with all their `gpus`.
+
+    `alike` is what has to be equal beside the `headline`; a GPU's own name in it makes no difference.
+    Each gets a `where`: "GPU 0-4, 6", or "" where the headline names them itself, where it is about the node,
+    and where there are not `several` GPUs to tell apart.
+    """
+    groups: dict[Any, dict[str, Any]] = {}
+    for item in items:
+        gpu, headline = item["gpu"], item["headline"]
+        sentence = headline if gpu is None else _itself(gpu).sub("GPU", headline)
+        key = (alike(item), sentence, gpu is None, names_itself(headline, gpu))
+        group = groups.setdefault(key, {**item, "gpus": []})
+        if gpu is not None and gpu not in group["gpus"]:
+            group["gpus"].append(gpu)
+    return [placed(group, units.runs(group["gpus"]), several) for group in groups.values()]
+
+
+def placed(group: dict[str, Any], numbers: str, several: bool = True) -> dict[str, Any]:
+    """A group of `told_once` whose headline, or else `where`, names the GPUs with these numbers."""
+    gpu, headline = group["gpu"], group["headline"]
+    if names_itself(headline, gpu):
+        return {**group, "headline": _itself(gpu).sub(f"GPU {numbers}", headline), "where": ""}
+    return {**group, "where": f"GPU {numbers}" if numbers and several else ""}
+
+
+def _itself(gpu: int) -> re.Pattern[str]:
+    return re.compile(rf"\bGPU {gpu}(?!\d)")

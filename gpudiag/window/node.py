@@ -13,13 +13,13 @@ from gpudiag.model import (
     KernelEvent,
     Snapshot,
 )
+from gpudiag.window.levels import NAN
 from gpudiag.window.rows import (
     GPU_COLUMNS,
     HOST_COLUMNS,
 )
 from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Users
 from gpudiag.window.tracks import (
-    NAN,
     Table,
     Track,
 )

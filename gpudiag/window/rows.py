@@ -12,7 +12,7 @@ from gpudiag.model import (
     GpuReading,
     ProcessReading,
 )
-from gpudiag.window.tracks import HERE, NAN, Columns, Scale
+from gpudiag.window.levels import HERE, NAN, Columns, Scale
 
 QUIET_PERCENT = 1.0
 SPINNING_PERCENT = 95.0

@@ -13,6 +13,7 @@ from gpudiag.model import (
     HostReading,
     ProcessReading,
 )
+from gpudiag.window.levels import NAN
 from gpudiag.window.rows import (
     ENGINE_COLUMNS,
     ENGINE_RISES,
@@ -35,7 +36,6 @@ from gpudiag.window.rows import (
 from gpudiag.window.tracks import (
     ENOUGH,
     FEWEST,
-    NAN,
     W5,
     NotMeasured,
     Stats,

@@ -1,0 +1,219 @@
+"""Rows of numbers at one resolution: which columns they have, how they are kept, and what they add up to."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from typing import NamedTuple
+
+NAN = math.nan
+HERE = "here"  # the column that tells whether a slot's subject was in the snapshot: 1 or 0, later their mean
+
+
+class Scale(NamedTuple):
+    """How a number is kept in 16 bits: `per` steps a unit, upward from `low`."""
+
+    per: float
+    low: float = 0.0
+
+    def value(self, code: float) -> float:
+        return NAN if code == MISSING else self.low + code / self.per
+
+
+MISSING = 0xFFFF
+
+
+class Columns:
+    """Which numbers a table keeps of each snapshot: gauges as mean, minimum and maximum, values as one.
+
+    `coarse` names what goes on into the levels of `resolutions` (seconds a row, rows). A gauge may go on as a
+    value: then its mean does. With `scales` numbers are kept in 16 bits.
+    """
+
+    def __init__(
+        self,
+        gauges: tuple[str, ...],
+        values: tuple[str, ...],
+        coarse: Columns | None = None,
+        resolutions: tuple[tuple[float, int], ...] = (),
+        scales: Mapping[str, Scale] | None = None,
+    ) -> None:
+        self.gauges, self.values = gauges, values
+        self.at = {name: 3 * i for i, name in enumerate(gauges)}
+        self.at |= {name: 3 * len(gauges) + i for i, name in enumerate(values)}
+        self.width = 3 * len(gauges) + len(values)
+        self.is_gauge = frozenset(gauges)
+        self.coarse, self.resolutions = coarse, resolutions
+        self.scales: list[Scale] | None = None  # by cell
+        if scales is not None:
+            self.scales = [scales[name] for name in gauges for _ in range(3)] + [scales[n] for n in values]
+        self.here = self.at.get(HERE)
+        self.blank = self.row([NAN] * self.width)  # of a subject that was not in the snapshot
+        if self.here is not None:
+            self.blank[self.here] = 0
+        self._sources: dict[Columns, list[tuple[int, int]]] = {}
+
+    def row(self, values: Sequence[float]) -> array[float]:
+        """A row of one or more slots, as it is kept."""
+        if self.scales is None:
+            return array("f", values)
+        steps = [
+            MISSING if value != value else round((value - low) * per)
+            for value, (per, low) in zip(values, cycle(self.scales), strict=False)
+        ]
+        if min(steps) < 0 or max(steps) > MISSING:  # further than the scale goes
+            steps = [step if step == MISSING else min(MISSING - 1, max(0, step)) for step in steps]
+        return array("H", steps)  # type: ignore[return-value]
+
+    def sources_in(self, finer: Columns) -> list[tuple[int, int]]:
+        """Where each cell of a row comes from: (cell of the finer row, 0 mean, 1 minimum or 2 maximum)."""
+        sources = self._sources.get(finer)
+        if sources is None:
+            sources = [(finer.at[name] + i, i) for name in self.gauges for i in range(3)]
+            sources += [(finer.at[name], 0) for name in self.values]
+            self._sources[finer] = sources
+        return sources
+
+
+class Level:
+    """Rows of one resolution, at most `rows` of them: a ring that is allocated once and never moves."""
+
+    __slots__ = ("at", "cells", "columns", "head", "rows", "seconds", "slots", "width")
+
+    def __init__(self, columns: Columns, rows: int, slots: int) -> None:
+        self.columns, self.rows, self.slots = columns, rows, slots
+        self.width = slots * columns.width
+        self.at, self.seconds = array("d"), array("f")
+        kind, size = ("f", 4) if columns.scales is None else ("H", 2)
+        self.cells: array[float] = array(kind, bytes(size * rows * self.width))
+        self.head = 0  # where the oldest row stands
+
+    def append(self, at: float, seconds: float, row: array[float]) -> int:
+        """Add a row of all slots, in place of the oldest where the ring is full; returns its first cell."""
+        if len(self.at) == self.rows:
+            del self.at[0]
+            del self.seconds[0]
+            self.head = (self.head + 1) % self.rows
+        place = (self.head + len(self.at)) % self.rows * self.width
+        self.at.append(at)
+        self.seconds.append(seconds)
+        self.cells[place : place + self.width] = row
+        return place
+
+    def row(self, number: int) -> array[float]:
+        place = (self.head + number) % self.rows * self.width
+        return self.cells[place : place + self.width]
+
+    def since(self, first: int) -> array[float]:
+        """Every cell from row `first` on, one row after the other."""
+        width, rows, cells = self.width, self.rows, self.cells
+        start, end = self.head + first, self.head + len(self.at)
+        if end <= rows:
+            return cells[start * width : end * width]
+        if start >= rows:
+            return cells[(start - rows) * width : (end - rows) * width]
+        return cells[start * width :] + cells[: (end - rows) * width]
+
+    def column(self, cell: int, first: int = 0) -> array[float]:
+        """One cell of every row from row `first` on."""
+        width, rows, cells = self.width, self.rows, self.cells
+        start, end = self.head + first, self.head + len(self.at)
+        if end <= rows:
+            return cells[start * width + cell : end * width : width]
+        if start >= rows:
+            return cells[(start - rows) * width + cell : (end - rows) * width : width]
+        return cells[start * width + cell :: width] + cells[cell : (end - rows) * width : width]
+
+    def values(self, cell: int, first: int = 0) -> array[float]:
+        """The same as numbers; NaN where one is not known."""
+        column = self.column(cell, first)
+        if self.columns.scales is None:
+            return column
+        scale = self.columns.scales[cell % self.columns.width]
+        return array("f", [scale.value(code) for code in column])
+
+    def first_within(self, span: float) -> int:
+        """Index of the oldest row within the last `span` seconds."""
+        since = self.at[-1] - span + 1e-6
+        return 0 if self.at[0] > since else bisect_right(self.at, since)
+
+    def reach(self, span: float) -> tuple[int, float]:
+        """(that index, seconds that its row and the later ones are about)."""
+        first = self.first_within(span)
+        return first, self.at[-1] - self.at[first] + self.seconds[first]
+
+    def forget_from(self, at: float) -> None:
+        """Drop rows at or after `at` (the clock went back)."""
+        keep = bisect_right(self.at, at - 1e-6)
+        del self.at[keep:]
+        del self.seconds[keep:]
+
+    def laid_out(self, sources: Sequence[int | None]) -> Level:
+        """The same rows with other slots: each is one of these, or a new one that was not there."""
+        made, width, blank = (
+            Level(self.columns, self.rows, len(sources)),
+            self.columns.width,
+            self.columns.blank,
+        )
+        for i, at in enumerate(self.at):
+            old, row = self.row(i), blank[:0]
+            for slot in sources:
+                row += blank if slot is None else old[slot * width : (slot + 1) * width]
+            made.append(at, self.seconds[i], row)
+        return made
+
+    def after(self, older: Level) -> Level:
+        """These rows, and before them those of `older`.
+
+        What both know is ours, but for our first row where it began in the middle of its period.
+        """
+        before = bisect_left(older.at, self.at[0]) if self.at else len(older.at)
+        both = before < len(older.at) and older.at[before] == self.at[0]
+        whole = int(both and older.seconds[before] > self.seconds[0])
+        made = Level(self.columns, self.rows, self.slots)
+        for level, rows in ((older, range(before + whole)), (self, range(whole, len(self.at)))):
+            for i in rows:
+                made.append(level.at[i], level.seconds[i], level.row(i))
+        return made
+
+    def pack(self) -> tuple[bytes, bytes, bytes]:
+        rows = b"".join(self.row(i).tobytes() for i in range(len(self.at)))
+        return self.at.tobytes(), self.seconds.tobytes(), rows
+
+    @classmethod
+    def unpack(cls, columns: Columns, rows: int, slots: int, packed: tuple[bytes, bytes, bytes]) -> Level:
+        level = cls(columns, rows, slots)
+        cells: array[float] = array(level.cells.typecode, packed[2])
+        moments = zip(array("d", packed[0]), array("f", packed[1]), strict=True)
+        for i, (at, seconds) in enumerate(moments):
+            level.append(at, seconds, cells[i * level.width : (i + 1) * level.width])
+        return level
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+_WAYS = (_mean, min, max)
+
+
+def combine(finer: Level, first: int, columns: Columns) -> array[float]:
+    """One coarse row out of the rows of a finer level from `first` on."""
+    cells, width = finer.since(first), finer.width
+    sources, scales = columns.sources_in(finer.columns), finer.columns.scales
+    row = []
+    for start in range(0, width, finer.columns.width):
+        for cell, way in sources:
+            values: Sequence[float] = cells[start + cell :: width]
+            if scales is not None:
+                values = [scales[cell].value(code) for code in values]
+            total = sum(values)
+            if total == total:
+                row.append(total / len(values) if way == 0 else _WAYS[way](values))
+            else:  # some rows do not carry it
+                values = [value for value in values if value == value]
+                row.append(_WAYS[way](values) if values else NAN)
+    return columns.row(row)

@@ -339,9 +339,9 @@ class Sender:
         def work(which: int) -> None:
             connections: dict[int, socket.socket] = {}
             for at, node, request in requests[which :: self.threads]:
+                time.sleep(max(0.0, at - time.time()))
                 if node not in connections:  # the first time, or it was closed
                     connections[node] = socket.create_connection(("127.0.0.1", self.port))
-                time.sleep(max(0.0, at - time.time()))
                 if at >= self.counts_from:
                     late.append(time.time() - at)
                 started = time.perf_counter()

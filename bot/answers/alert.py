@@ -12,6 +12,7 @@ from bot.answers.diagnosis import mute_action
 from bot.cards import FLAP_SPAN, Card, Member
 from bot.numbers import span
 from bot.request import Request, Target
+from bot.words import contract_word
 
 MOST_LINES = 20
 
@@ -59,7 +60,8 @@ def facts(member: Member, asking: Asking, now: float, silent: float | None) -> t
         told.append(asking.say("a.after", span=span(member.ended_at - member.since, asking.lang)))
     told.append(asking.say("rule", rule=code(member.rule)))
     if member.confidence:
-        told.append(asking.say("confidence", confidence=asking.say(member.confidence)))
+        word = contract_word(asking.lang, member.confidence) or member.confidence
+        told.append(asking.say("confidence", confidence=word))
     if silent and member.is_open:
         told.append(asking.say("a.nodata.fact", time=asking.time(instant(silent))))
     if count := member.flapping(now):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.answer import Answer, By, code
+from bot.answer import Answer, By, Step, code
 from bot.answers.asking import Asking
 from bot.answers.diagnosis import asked_for, where
 from bot.numbers import moment
@@ -11,18 +11,33 @@ from bot.request import Request
 from bot.state import Watch
 
 LONGEST_MUTE = 7 * 86400.0
+IN_THE_API = {"watch": "GET /v1/findings", "mute": "POST /v1/mutes", "ack": "POST /v1/findings/ID/ack"}
 
 
 def allowed(request: Request, asking: Asking) -> Answer | None:
     """None when the person may; else the sentence that says no."""
-    if asking.place and asking.may_change(request.verb):
+    if not asking.place:
+        return outside_chat(request, asking)
+    if asking.may_change(request.verb):
         return None
     return Answer(headline=asking.say("e.allowed", verb=code(request.verb)), lang=asking.lang)
 
 
+def outside_chat(request: Request, asking: Asking) -> Answer:
+    """A terminal has no channel that could see who decided: what takes its place there."""
+    endpoint = IN_THE_API.get(request.verb)
+    step = asking.say("nochat.api", endpoint=code(endpoint)) if endpoint else asking.say("nochat.lang")
+    return Answer(
+        headline=asking.say("nochat", verb=code(request.verb)),
+        lang=asking.lang,
+        steps=(Step(step),),
+        exit_code=2,
+    )
+
+
 def watch(request: Request, asking: Asking) -> Answer:
     if not asking.place or not asking.state:
-        return Answer(headline=asking.say("watch.nochat"), lang=asking.lang)
+        return outside_chat(request, asking)
     command = request.words[0] if request.words else ""
     watches = asking.state.watches(asking.place.team, asking.place.channel)
     if command == "list":

@@ -97,11 +97,18 @@ def refused(request: Request, said: ApiRefused, asking: Asking) -> Answer:
         return Answer(headline=asking.say("e.token"), lang=asking.lang, state="unknown")
     if said.status in (429, 503):
         return Answer(headline=asking.say("e.slow"), lang=asking.lang, state="unknown")
-    if said.status in (404, 409) and request.target:
+    if said.status in (404, 409) and request.target and not of_a_known_place(request, said):
         return not_one_place(request, request.target, said, asking)
     return Answer(
         headline=said.detail, lang=asking.lang, paragraphs=(near_names(said, asking),) if said.nearest else ()
     )
+
+
+def of_a_known_place(request: Request, said: ApiRefused) -> bool:
+    """Whether the node may well be there and a moment or a GPU of it is not: the API says which."""
+    assert request.target is not None
+    narrowed = request.at is not None or request.target.gpu is not None
+    return said.status == 404 and request.target.kind == "node" and narrowed and not said.nearest
 
 
 def not_one_place(request: Request, target: Target, said: ApiRefused, asking: Asking) -> Answer:

@@ -1,4 +1,6 @@
-"""The bot's own sentences, one file per language. What rules say comes from the API.
+"""The bot's own sentences, one file per language.
+
+What rules say comes from the API, the words of the contract (measured, likely) from gpudiag.words.
 
 To add a language: one file with every key of en.py, and its line in `LANGUAGES`.
 """
@@ -6,6 +8,7 @@ To add a language: one file with every key of en.py, and its line in `LANGUAGES`
 from __future__ import annotations
 
 from bot.words import en, ko
+from gpudiag.words import words
 
 LANGUAGES = {"en": en.SENTENCES, "ko": ko.SENTENCES}
 
@@ -17,5 +20,7 @@ def say(lang: str, key: str, **values: object) -> str:
 
 
 def contract_word(lang: str, name: str) -> str | None:
-    """A word of the contract (measured, likely, …) in `lang`; None where it is not one of ours."""
-    return LANGUAGES.get(lang, en.SENTENCES).get(name)
+    """A word of the contract (measured, likely, …) as every surface says it; None where it is none."""
+    said = words(lang)
+    word: str | None = said.KIND.get(name) or said.CONFIDENCE.get(name)
+    return word

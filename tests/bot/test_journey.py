@@ -53,7 +53,7 @@ def test_every_question_is_answered_from_the_real_api(journey, slack: SlackDoubl
             "4121", "why job 7", "mute list", "help", "doctor",
             "kv llama-3-8b 8192 x32 on node-3", "top node-3", "top", "idle 1",
             "runbook kv-pool-reserved-idle",
-            "kv llama-3-8b 8192 x32 on H100", "why node-3 at 1m ago",
+            "kv llama-3-8b 8192 x32 on H100", "why node-3 at 1m ago", "why node-3 at 5h ago", "why node-3:7",
         )
     }  # fmt: skip
 
@@ -62,6 +62,8 @@ def test_every_question_is_answered_from_the_real_api(journey, slack: SlackDoubl
     assert answers["why pid 9"] == "No GPU process of pid/9 is seen on the nodes that report"
     assert answers["status"] == "1 node, 1 GPU: nothing needs action"
     assert answers["why nod-3"] == "There is no node nod-3"
+    assert answers["why node-3 at 5h ago"].startswith("nothing is kept of node-3 at ")
+    assert answers["why node-3:7"] == "node node-3 has no GPU 7; it has: 0"
     assert "32.0 GiB of KV cache, fits on H100" in answers["kv llama-3-8b 8192 x32 on H100"]
     assert answers["doctor"] == "Everything needed is there"
     assert slack.refusals == []

@@ -14,7 +14,8 @@ from bot.request import Problem, Request, Target
 from bot.sentence import duration
 from bot.text import clean
 from bot.when import exact
-from bot.words import LANGUAGES, say
+from bot.words import LANGUAGES, contract_word, say
+from gpudiag.words import words as in_language
 
 
 @pytest.mark.parametrize(
@@ -254,3 +255,11 @@ def test_whose_process_it_is_stays_asked_for():
 
 def test_an_order_stays_asked_for():
     assert read(read("top node-3 by util").text) == read("top node-3 by util")
+
+
+def test_the_words_of_the_contract_are_the_terminals_in_both_languages():
+    for lang in LANGUAGES:
+        said = in_language(lang)
+        for name, word in {**said.KIND, **said.CONFIDENCE}.items():
+            assert contract_word(lang, name) == word
+    assert contract_word("ko", "guessed") is None

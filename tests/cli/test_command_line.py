@@ -156,6 +156,22 @@ def test_a_chat_command_that_was_not_understood_is_no_success(capsys: pytest.Cap
     assert "why" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("command", "instead"),
+    [
+        ("mute node-3 2h", "POST /v1/mutes"),
+        ("watch node-3", "GET /v1/findings"),
+        ("ack 7", "POST /v1/findings/ID/ack"),
+        ("language ko", "--lang ko"),
+    ],
+)
+def test_what_needs_a_channel_is_refused_with_what_a_terminal_has_instead(
+    capsys: pytest.CaptureFixture[str], command: str, instead: str
+) -> None:
+    assert main(["ask", command, "--api", NOBODY]) == 2
+    assert instead in capsys.readouterr().out
+
+
 def test_a_chat_command_ends_as_its_question_did(api: Api) -> None:
     ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=6)
 

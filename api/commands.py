@@ -117,6 +117,8 @@ def _up(options: argparse.Namespace) -> int:
     settings = from_options(options, "serve", "agent")
     node = settings.agent.node or socket.gethostname().partition(".")[0]
     with until_told() as told, _started(settings) as server, _agent_beside(server, node, options):
+        looks = f"looks at {node}, and says what to ask in about {settings.agent.interval:g} s"
+        print(f"gpudiag serves at {server.url}, {looks}", file=sys.stderr, flush=True)
         if _first_answer(server, node, told):
             print(f"gpudiag watches {node}; pages and API at {server.url}", flush=True)
             print(f"ask: curl '{server.url}/diagnose?node={node}'", flush=True)

@@ -72,6 +72,7 @@ def welcome(url: str) -> str:
         f"  simulator  {url}/simulator    chat  {url}/chat\n"
         f"ask why, in another terminal:\n"
         f"  curl '{url}/diagnose?node={EXAMPLE}'\n"
+        f"  gpudiag why node-7 --api {url}\n"
         f"Ctrl-C ends it; nothing is kept."
     )
 

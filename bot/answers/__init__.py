@@ -65,7 +65,7 @@ def trouble(error: Exception, request: Request, asking: Asking) -> Answer:
     if key := next((key for kind, key in SENTENCE_OF.items() if isinstance(error, kind)), None):
         return Answer(headline=say(asking.lang, key), lang=asking.lang, state="unknown")
     if isinstance(error, GpudiagError):
-        return Answer(headline=str(error), lang=asking.lang, state="unknown")
+        return Answer(headline=error.said(asking.lang), lang=asking.lang, state="unknown")
     reference = uuid.uuid4().hex[:8]
     log.error("answering %r failed (%s)", request.verb, reference, exc_info=error)
     if isinstance(error, (LookupError, TypeError, ValueError, AttributeError)):

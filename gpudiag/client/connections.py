@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gpudiag.client.failures import Answer, ApiError, Broken, Refused, Unreachable
+from gpudiag.words.refusals import Refusal
 
 LARGEST_ANSWER = 64 << 20
 IDLE_KEPT = 8
@@ -25,7 +26,7 @@ class Connections:
     def __init__(self, url: str, timeout: float) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"{url!r} is no address of an API; it looks like http://127.0.0.1:8000")
+            raise Refused(Refusal("api-no-address", url=url))
         self._prefix = parts.path.rstrip("/")
         self.url = f"{parts.scheme}://{parts.netloc}{self._prefix}"
         self._timeout = timeout
@@ -33,7 +34,7 @@ class Connections:
         try:
             self._host, self._port = parts.hostname, parts.port
         except ValueError:
-            raise Refused(f"{url!r} has no valid port") from None
+            raise Refused(Refusal("api-no-port", url=url)) from None
         self._idle: deque[http.client.HTTPConnection] = deque()
 
     def close(self) -> None:
@@ -85,7 +86,7 @@ class Connections:
         content = self._content(response, until)
         if len(content) > LARGEST_ANSWER:
             connection.close()
-            raise Broken(f"the API at {self.url} answered more than {LARGEST_ANSWER >> 20} MiB")
+            raise Broken(Refusal("api-endless", url=self.url, mebibytes=LARGEST_ANSWER >> 20))
         answer = Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, content)
         if response.will_close or len(self._idle) >= IDLE_KEPT:
             connection.close()
@@ -109,11 +110,11 @@ class Connections:
 
     def _unreachable(self, error: Exception) -> ApiError:
         if isinstance(error, TimeoutError):
-            return Unreachable(f"the API at {self.url} did not answer within {self._timeout:g} s")
+            return Unreachable(Refusal("api-silent", url=self.url, seconds=f"{self._timeout:g}"))
         if isinstance(error, http.client.HTTPException):
-            return Broken(f"what answers at {self.url} does not speak HTTP ({type(error).__name__})")
+            return Broken(Refusal("api-not-http", url=self.url, reason=type(error).__name__))
         if isinstance(error, socket.gaierror):
-            return Unreachable(f"there is no host {self._host!r} (address {self.url})")
+            return Unreachable(Refusal("api-no-host", url=self.url, host=self._host))
         if isinstance(error, ConnectionRefusedError):
-            return Unreachable(f"nothing listens at {self.url}; start it with: gpudiag serve")
-        return Unreachable(f"the API at {self.url} cannot be reached ({error})")
+            return Unreachable(Refusal("api-nobody", url=self.url))
+        return Unreachable(Refusal("api-unreachable", url=self.url, reason=error))

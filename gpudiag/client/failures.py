@@ -14,6 +14,7 @@ import msgspec
 
 from gpudiag.errors import GpudiagError
 from gpudiag.words.foreign import plain
+from gpudiag.words.refusals import Refusal
 
 LONGEST_RETRY = 300.0  # seconds, whatever a server asks for
 
@@ -31,7 +32,7 @@ class Answer:
         try:
             return msgspec.json.decode(self.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise Broken("the API answered something that is not JSON; is the address right?") from None
+            raise Broken(Refusal("api-not-json")) from None
 
     def shaped(self, shape: Any) -> dict[str, Any]:
         """The body as JSON of a known shape; raises Broken when it is another one."""
@@ -39,26 +40,28 @@ class Answer:
         try:
             msgspec.convert(found, shape)
         except msgspec.ValidationError as error:
-            raise Broken(
-                f"the API answered in another form than this version reads ({plain(error, 120)}); "
-                "is the address right, and are both of one version?"
-            ) from None
+            raise Broken(Refusal("api-other-form", reason=plain(error, 120))) from None
         return found
 
 
 class ApiError(GpudiagError):
     """The API gave no usable answer. `problem` holds its problem+json, where it sent one.
 
-    `answered` is the HTTP status, None where none came.
+    `answered` is the HTTP status, None where none came. The message is what the server says, or a sentence
+    of ours that every language has.
     """
 
     exit_code = 3
     status = 502
     answered: int | None = None
 
-    def __init__(self, message: str, problem: Mapping[str, Any] | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str | Refusal, problem: Mapping[str, Any] | None = None) -> None:
+        super().__init__(str(message))
+        self._message = message
         self.problem = dict(problem or {})
+
+    def said(self, language: str) -> str:
+        return self._message.said(language) if isinstance(self._message, Refusal) else self._message
 
 
 class Unreachable(ApiError):
@@ -144,24 +147,19 @@ def _problem(answer: Answer) -> dict[str, Any]:
     return decoded if isinstance(decoded, dict) else {}
 
 
-def _in_words(answer: Answer, url: str) -> str:
+def _in_words(answer: Answer, url: str) -> Refusal:
     """The sentence for an answer that brings none of ours."""
     status = answer.status
     known = status in HTTPStatus._value2member_map_
     told = f"{status} {HTTPStatus(status).phrase}" if known else f"{status}"
     if 300 <= status < 400 and "location" in answer.headers:
         onward = plain(answer.headers["location"], 200)
-        return (
-            f"{url} sends on to {onward} ({told}), which is not followed; give the address that it leads to"
-        )
+        return Refusal("api-sends-on", url=url, onward=onward, told=told)
     if status == 413:
-        return f"something in front of the API at {url} takes no body this large ({told}); raise its limit"
+        return Refusal("api-body-too-large", url=url, told=told)
     if status in (415, 429) or status >= 500:
-        return f"the API at {url}, or a proxy in front of it, answered {told} without a reason"
-    return (
-        f"what answers at {url} is not the gpudiag API, or a proxy in front of it refuses us ({told}); "
-        "is the address right? It looks like http://SERVER:8000"
-    )
+        return Refusal("api-without-reason", url=url, told=told)
+    return Refusal("api-not-ours", url=url, told=told)
 
 
 def _seconds(text: str | None, default: float) -> float:

@@ -338,6 +338,30 @@ REFUSED = {  # what cannot be read, and what to do
     "recording-broken": "replay: {file} line {number} is no snapshot: {reason}",
     "recording-empty": "replay: the file holds no snapshot of that node, or none at all",
     "recording-unwritable": "record: {file} cannot be written: {reason}",
+    "api-no-address": "{url!r} is no address of an API; it looks like http://127.0.0.1:8000",
+    "api-no-port": "{url!r} has no valid port",
+    "api-nobody": "nothing listens at {url}; start it with: gpudiag serve",
+    "api-no-host": "there is no host {host!r} (address {url})",
+    "api-silent": "the API at {url} did not answer within {seconds} s",
+    "api-unreachable": "the API at {url} cannot be reached ({reason})",
+    "api-not-http": "what answers at {url} does not speak HTTP ({reason})",
+    "api-endless": "the API at {url} answered more than {mebibytes} MiB",
+    "api-not-json": "the API answered something that is not JSON; is the address right?",
+    "api-other-form": (
+        "the API answered in another form than this version reads ({reason}); "
+        "is the address right, and are both of one version?"
+    ),
+    "api-sends-on": (
+        "{url} sends on to {onward} ({told}), which is not followed; give the address that it leads to"
+    ),
+    "api-body-too-large": (
+        "something in front of the API at {url} takes no body this large ({told}); raise its limit"
+    ),
+    "api-without-reason": "the API at {url}, or a proxy in front of it, answered {told} without a reason",
+    "api-not-ours": (
+        "what answers at {url} is not the gpudiag API, or a proxy in front of it refuses us ({told}); "
+        "is the address right? It looks like http://SERVER:8000"
+    ),
 }
 FAMILY = {  # what the rules of a family are about
     "agent": "Whether we can see at all.",

@@ -341,6 +341,30 @@ REFUSED = {
     "recording-broken": "replay: {file} 파일의 {number}번째 줄은 스냅샷이 아닙니다: {reason}",
     "recording-empty": "replay: 파일에 그 노드의 스냅샷이 없거나 스냅샷이 하나도 없습니다",
     "recording-unwritable": "record: {file} 파일에 쓸 수 없습니다: {reason}",
+    "api-no-address": "{url!r}: API 주소가 아닙니다. http://127.0.0.1:8000처럼 쓰십시오",
+    "api-no-port": "{url!r}: 포트가 올바르지 않습니다",
+    "api-nobody": "{url} 주소에서 실행 중인 서버가 없습니다. `gpudiag serve`로 시작하십시오",
+    "api-no-host": "{host!r}: 없는 호스트입니다(주소 {url})",
+    "api-silent": "{url} 주소의 API가 {seconds}초 안에 응답하지 않았습니다",
+    "api-unreachable": "{url} 주소의 API에 연결할 수 없습니다({reason})",
+    "api-not-http": "{url} 주소의 서버는 HTTP로 응답하지 않습니다({reason})",
+    "api-endless": "{url} 주소의 API가 {mebibytes} MiB보다 긴 응답을 보냈습니다",
+    "api-not-json": "API의 응답이 JSON이 아닙니다. 주소가 맞는지 확인하십시오",
+    "api-other-form": (
+        "API의 응답 형식이 이 버전에서 읽는 것과 다릅니다({reason}). 주소가 맞는지, 서버와 버전이 같은지 "
+        "확인하십시오"
+    ),
+    "api-sends-on": (
+        "{url} 주소가 {onward} 주소로 넘깁니다({told}). 따라가지 않으니 최종 주소를 지정하십시오"
+    ),
+    "api-body-too-large": (
+        "{url} 주소의 API 앞에 있는 서버가 이 크기의 본문을 받지 않습니다({told}). 그 한도를 늘리십시오"
+    ),
+    "api-without-reason": "{url} 주소의 API나 그 앞의 프록시가 이유 없이 {told} 응답을 보냈습니다",
+    "api-not-ours": (
+        "{url} 주소의 서버는 gpudiag API가 아니거나, 그 앞의 프록시가 요청을 거부합니다({told}). 주소가 "
+        "맞는지 확인하십시오. http://SERVER:8000과 같은 형식입니다"
+    ),
 }
 FAMILY = {
     "agent": "상태를 볼 수 있는지.",

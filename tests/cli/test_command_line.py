@@ -150,6 +150,17 @@ def test_a_question_that_nobody_answers_is_no_success(words: list[str]) -> None:
     assert main([*words, "--api", NOBODY]) == 3
 
 
+def test_what_went_wrong_on_the_way_to_the_api_is_told_in_korean_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["why", "node-3", "--lang", "ko", "--api", NOBODY]) == 3
+    assert main(["why", "node-3", "--lang", "ko", "--api", "ftp://server"]) == 2
+    nobody, no_address = capsys.readouterr().err.splitlines()
+
+    assert nobody == f"gpudiag: {NOBODY} 주소에서 실행 중인 서버가 없습니다. `gpudiag serve`로 시작하십시오"
+    assert no_address.startswith("gpudiag: 'ftp://server': API 주소가 아닙니다.")
+
+
 def test_a_chat_command_that_was_not_understood_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", "mute node-3", "--api", NOBODY]) == 2
     assert main(["ask", "help", "--api", NOBODY]) == 0

@@ -5,22 +5,12 @@ The client's own classes say what went wrong on the wire; a person needs less: a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from bot.questions import ApiAway, ApiNonsense, ApiRefused, ApiSlow, Json
 from bot.words import LANGUAGES
 from gpudiag import client
-
-
-class Speaking(client.Client):
-    """The client that says with every request, a decision too, in which language it wants to be refused."""
-
-    def _ask(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> client.Answer:
-        spoken = {"Accept-Language": self.language or "en", **(headers or {})}
-        return super()._ask(method, path, body, spoken)
 
 
 class Api:
@@ -29,14 +19,14 @@ class Api:
     def __init__(self, url: str, token: str | None = None, seconds: float = 10.0):
         self.url = url
         self.clients = {
-            lang: Speaking(url, token or None, timeout=seconds, language=lang) for lang in LANGUAGES
+            lang: client.Client(url, token or None, timeout=seconds, language=lang) for lang in LANGUAGES
         }
 
     def close(self) -> None:
         for one in self.clients.values():
             one.close()
 
-    def speaking(self, lang: str) -> Speaking:
+    def speaking(self, lang: str) -> client.Client:
         return self.clients.get(lang, self.clients["en"])
 
     def diagnosis(self, node: str, gpu: int | None = None, at: str | None = None, lang: str = "en") -> Json:

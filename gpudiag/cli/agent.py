@@ -88,23 +88,22 @@ def tell_agent(options: Namespace) -> int:
 
     from gpudiag.agent import release
     from gpudiag.agent.local import ask
-    from gpudiag.cli.terminal import span
+    from gpudiag.cli.terminal import span, spoken
+    from gpudiag.words import words
 
+    done = words(spoken(options.lang)).DONE
     if options.action == "status":
         status = msgspec.json.decode(ask({"ask": "status"}))
-        held = "released" if status["released"] else "watched" if status["holds_driver"] else "not reachable"
-        print(f"The agent (pid {status['pid']}) reports as {status['node']}; its GPUs are {held}.")
-        print(f"{status['snapshots']} snapshots, {status['waiting']} wait to be sent, {status['lost']} lost.")
+        held = "released" if status["released"] else "watched" if status["holds_driver"] else "unreachable"
+        print(done["agent-status"].format(held=done["agent-holds"][held], **status))
         return 0
     if options.action == "resume":
         ask({"ask": "resume"})
-        print("The agent watches the GPUs again.")
+        print(done["agent-resumed"])
         return 0
     answer = release(span("--for", options.span))
     if not answer["released"]:
-        print("The agent was told, but a call into the driver still hangs in it.", file=sys.stderr)
-        print("A reset will be refused until it returns; stopping the agent may help.", file=sys.stderr)
+        print(done["agent-hangs"], file=sys.stderr)
         return 1
-    print(f"The agent has let go of the GPUs for {answer['seconds']:g} s; it comes back by itself,")
-    print("or at once with: gpudiag agent resume")
+    print(done["agent-released"].format(seconds=f"{answer['seconds']:g}"))
     return 0

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from gpudiag.cli import terminal
 from gpudiag.model import Snapshot
+from gpudiag.words import words
 from gpudiag.words.refusals import Refusal
 
 SUMMARY = "write this host's snapshots to a file, one JSON document a line"
@@ -42,8 +43,8 @@ def run(options: Namespace) -> int:
             count = write(snapshots, file)
     except OSError as error:
         raise CannotWrite(file=options.file, reason=error.strerror or error) from None
-    what = "1 snapshot" if count == 1 else f"{count} snapshots"
-    print(f"{what} in {options.file}. See its diagnosis: gpudiag replay {options.file}")
+    done = words(terminal.spoken(None)).DONE["recorded-one" if count == 1 else "recorded"]
+    print(done.format(file=options.file, count=count))
     return 0
 
 

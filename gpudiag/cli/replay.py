@@ -33,7 +33,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     snapshots = (s for s in read(options.file) if options.node in (None, s.node))
     if options.api:
-        return _send(snapshots, options.api, options.token_file)
+        return _send(snapshots, options)
     return _judge(list(windows_of(snapshots).values()), options)
 
 
@@ -91,14 +91,15 @@ def _judge(windows: list[Window], options: Namespace) -> int:
     return 0
 
 
-def _send(snapshots: Iterable[Snapshot], api: str, token_file: str | None) -> int:
-    from gpudiag.cli.terminal import token_in
+def _send(snapshots: Iterable[Snapshot], options: Namespace) -> int:
+    from gpudiag.cli.terminal import chosen_language, token_in
     from gpudiag.client import Client
+    from gpudiag.words import words
 
-    count = 0
-    with Client(api, token_in(token_file)) as client:
+    language, count = chosen_language(options.lang), 0
+    with Client(options.api, token_in(options.token_file), language=language) as client:
         for snapshot in snapshots:
             client.send(snapshot)
             count += 1
-    print(f"{count} snapshots sent to {api}.")
+    print(words(language).DONE["replayed"].format(count=count, api=options.api))
     return 0

@@ -96,7 +96,7 @@ class _ShapeOfNodes(msgspec.Struct):
 
 
 class Client:
-    """Our API at `url`. `language` is asked for in every diagnosis; `timeout` covers one request."""
+    """Our API at `url`. `language` is that of answers and refusals; `timeout` covers one request."""
 
     def __init__(
         self, url: str, token: str | None = None, *, timeout: float = 10.0, language: str | None = None
@@ -264,6 +264,8 @@ class Client:
     ) -> Answer:
         """One request; raises the error class that fits when the answer is not a success."""
         sent = {"User-Agent": f"gpudiag/{__version__}", "Accept": "application/json", **(headers or {})}
+        if self.language:
+            sent.setdefault("Accept-Language", self.language)
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
         answer = self._exchange(method, path, body, sent)

@@ -363,6 +363,25 @@ REFUSED = {  # what cannot be read, and what to do
         "is the address right? It looks like http://SERVER:8000"
     ),
 }
+DONE = {  # what a command says that did what it was told
+    "agent-status": (
+        "The agent (pid {pid}) reports as {node}; its GPUs are {held}.\n"
+        "{snapshots} snapshots, {waiting} wait to be sent, {lost} lost."
+    ),
+    "agent-holds": {"released": "released", "watched": "watched", "unreachable": "not reachable"},
+    "agent-resumed": "The agent watches the GPUs again.",
+    "agent-released": (
+        "The agent has let go of the GPUs for {seconds} s; it comes back by itself,\n"
+        "or at once with: gpudiag agent resume"
+    ),
+    "agent-hangs": (
+        "The agent was told, but a call into the driver still hangs in it.\n"
+        "A reset will be refused until it returns; stopping the agent may help."
+    ),
+    "recorded": "{count} snapshots in {file}. See its diagnosis: gpudiag replay {file}",
+    "recorded-one": "{count} snapshot in {file}. See its diagnosis: gpudiag replay {file}",
+    "replayed": "{count} snapshots sent to {api}.",
+}
 FAMILY = {  # what the rules of a family are about
     "agent": "Whether we can see at all.",
     "clocks": "Clocks, heat, power and hangs.",

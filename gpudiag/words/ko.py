@@ -366,6 +366,25 @@ REFUSED = {
         "맞는지 확인하십시오. http://SERVER:8000과 같은 형식입니다"
     ),
 }
+DONE = {
+    "agent-status": (
+        "에이전트(pid {pid})가 {node} 이름으로 보고합니다. GPU: {held}.\n"
+        "스냅샷 {snapshots}개, 전송 대기 {waiting}개, 손실 {lost}개."
+    ),
+    "agent-holds": {"released": "놓아 줌", "watched": "관찰 중", "unreachable": "접근할 수 없음"},
+    "agent-resumed": "에이전트가 GPU를 다시 관찰합니다.",
+    "agent-released": (
+        "에이전트가 {seconds}초 동안 GPU를 놓아 줍니다. 시간이 지나면 스스로 돌아옵니다.\n"
+        "바로 되돌리려면: gpudiag agent resume"
+    ),
+    "agent-hangs": (
+        "에이전트에 전달했지만 드라이버 호출 하나가 아직 끝나지 않았습니다.\n"
+        "호출이 끝날 때까지 리셋은 거부됩니다. 에이전트를 중지하면 풀릴 수 있습니다."
+    ),
+    "recorded": "{file} 파일에 스냅샷 {count}개를 썼습니다. 진단 보기: gpudiag replay {file}",
+    "recorded-one": "{file} 파일에 스냅샷 {count}개를 썼습니다. 진단 보기: gpudiag replay {file}",
+    "replayed": "{api} 주소로 스냅샷 {count}개를 보냈습니다.",
+}
 FAMILY = {
     "agent": "상태를 볼 수 있는지.",
     "clocks": "클럭, 열, 전력, 멈춘 작업.",

@@ -203,3 +203,31 @@ def test_the_list_of_rules_speaks_as_the_diagnosis_does(capsys: pytest.CaptureFi
 
 def _severity_shown(rule: str, listed: str) -> str:
     return next(line.split()[1] for line in listed.splitlines() if line.split()[:1] == [rule])
+
+
+def test_a_recording_that_was_sent_is_told_in_the_language_that_was_asked_for(
+    tmp_path: Path, api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin = api.clock() - 60.0
+    machine = next(machine for machine in fleet(begin) if machine.name == "node-3")
+    file = tmp_path / "node-3.jsonl"
+    file.write_bytes(b"".join(msgspec.json.encode(s) + b"\n" for s in machine.history(begin, begin + 30.0)))
+    count = len(file.read_bytes().splitlines())
+
+    assert main(["replay", str(file), "--api", api.url, "--lang", "ko"]) == 0
+    assert capsys.readouterr().out == f"{api.url} 주소로 스냅샷 {count}개를 보냈습니다.\n"
+    assert main(["replay", str(file), "--api", api.url, "--lang", "en"]) == 0
+    assert capsys.readouterr().out == f"{count} snapshots sent to {api.url}.\n"
+
+
+def test_what_was_done_is_said_with_its_values_in_every_language() -> None:
+    english, korean = in_language("en").DONE, in_language("ko").DONE
+
+    assert {k: _values(v) for k, v in english.items()} == {k: _values(v) for k, v in korean.items()}
+
+
+def _values(said: str | dict[str, str]) -> set[str]:
+    """The placeholders of a sentence; the keys of a table of words."""
+    if isinstance(said, dict):
+        return set(said)
+    return {name for _, name, _, _ in Formatter().parse(said) if name}

@@ -13,6 +13,7 @@ from bot.request import Request, Target
 from bot.when import exact
 from bot.words import contract_word
 from gpudiag.words import words
+from gpudiag.words.gpus import told_once
 
 MOST_EVIDENCE, MOST_STEPS, MOST_ALSO, MOST_CHANGES = 8, 3, 6, 3
 WORST = ("critical", "warning", "unknown", "info", "ok")
@@ -179,17 +180,14 @@ def steps_of(main: Json | None) -> tuple[Step, ...]:
 def also_seen(findings: list[Json], gpus: list[Json], verdict: Json) -> tuple[str, ...]:
     """Other findings, worst first; the GPUs that share one stand on one line."""
     owners = {id(f): gpu.get("index") for gpu in gpus for f in gpu.get("findings") or []}
-    lines: dict[str, list[str]] = {}
-    others = [f for f in findings if f.get("rule") != verdict.get("rule")]
-    for finding in sorted(others, key=lambda f: WORST.index(f.get("severity", "ok"))):
-        where = owners.get(id(finding))
-        text = f"{finding.get('headline')} ({code(finding.get('rule'))})"
-        lines.setdefault(text, []).append("" if where is None else str(where))
-    told = [
-        f"GPU {', '.join(where)}: {text}" if any(where) else text
-        for text, where in list(lines.items())[:MOST_ALSO]
-    ]
-    return tuple(told)
+    others = [{**f, "gpu": owners.get(id(f))} for f in findings if f.get("rule") != verdict.get("rule")]
+    others.sort(key=lambda f: WORST.index(f.get("severity", "ok")))
+    told = told_once(others, lambda f: f.get("rule"))[:MOST_ALSO]
+    return tuple(f"{_where(f)}{f['headline']} ({code(f.get('rule'))})" for f in told)
+
+
+def _where(told: Json) -> str:
+    return f"{told['where']}: " if told["where"] else ""
 
 
 def memory_bar(gpu: Json, asking: Asking) -> Bar | None:
@@ -242,9 +240,11 @@ def changed(found: Json, asking: Asking) -> list[str]:
         return []
     said, last_ok = words(asking.lang).CHANGED, since.get("last_ok")
     head = said["last_ok"].format(time=asking.time(moment(last_ok))) if last_ok else said["never"]
+    several = len(found.get("gpus") or []) > 1
+    items = told_once(items, lambda item: (item["at"][:16], item["what"]), several)[-MOST_CHANGES:]
     told = [
-        f"{asking.time(moment(item['at']))} {said[item['what']]}: {item['headline']}"
-        for item in items[-MOST_CHANGES:]
+        f"{asking.time(moment(item['at']))} {said[item['what']]}: {_where(item)}{item['headline']}"
+        for item in items
     ]
     return [f"{head}: {'; '.join(told)}"]
 

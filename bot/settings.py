@@ -42,6 +42,7 @@ class Settings:
     allowed_channels: frozenset[str] = frozenset()
     answer_seconds: float = 0.008  # how long an acknowledgement waits for the answer, to carry it
     api_seconds: float = 10.0
+    reconnect_seconds: float = 3.0  # how often it is looked whether Socket Mode's connection still stands
 
     def __repr__(self) -> str:
         return f"Settings(api_url={self.api_url!r}, host={self.host!r}, port={self.port})"

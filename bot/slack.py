@@ -44,7 +44,6 @@ EVENT_MEMORY = 3600.0
 PRESS_MEMORY = 60.0
 TRIGGER_MEMORY = 600.0
 MOST_JOBS = 256
-RECONNECT_SECONDS = 3.0  # so often it is looked whether the connection still stands
 
 
 class SlackBot:
@@ -356,7 +355,7 @@ class SocketMode:
         self.stopped = threading.Event()
         self.handler = SocketModeHandler(
             bot.app, bot.settings.app_token, proxy=bot.settings.proxy, concurrency=32,
-            ping_interval=RECONNECT_SECONDS,
+            ping_interval=bot.settings.reconnect_seconds,
         )  # fmt: skip
         self.thread = threading.Thread(target=self.keep_connected, name="socket-mode", daemon=True)
 

@@ -48,6 +48,7 @@ def settings(slack: SlackDouble, api: RecordedApi, tmp_path: Path) -> Settings:
         state_path=str(tmp_path / "bot.sqlite3"),
         answer_seconds=2.0,
         api_seconds=3.0,
+        reconnect_seconds=0.2,
     )
 
 
@@ -58,7 +59,7 @@ class Running:
         self.program: Program = build(settings)
         web = self.program.web or Flask("socket mode serves no address")
         self.server = make_server("127.0.0.1", 0, web, threaded=True, request_handler=Quiet)
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
 
     def __enter__(self) -> Running:
         self.program.start()

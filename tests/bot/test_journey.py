@@ -200,7 +200,7 @@ def test_slack_is_served_beside_the_api_in_one_process(
     beside = Flask("pages of another application")
     program = mount(beside, replace(settings, api_url=server.url))
     web = make_server("127.0.0.1", 0, beside, threaded=True)
-    thread = threading.Thread(target=web.serve_forever)
+    thread = threading.Thread(target=web.serve_forever, args=(0.02,))
     thread.start()
     try:
         url = f"http://127.0.0.1:{web.server_port}/slack/events"

@@ -35,7 +35,9 @@ def test_what_changed_stands_among_the_notes(lang: str, said: str) -> None:
     found = diagnosis()
     found["changed"] = {
         "last_ok": "2026-11-29T14:02:00Z",
-        "items": [{"at": "2026-11-29T14:03:00Z", "what": "opened", "headline": "GPU 0 fell off the bus"}],
+        "items": [
+            {"at": "2026-11-29T14:03:00Z", "what": "opened", "gpu": 0, "headline": "GPU 0 fell off the bus"}
+        ],
     }
     answer = lay_out(found, Target("node-3"), Asking(ExampleApi(), lang=lang), live=False)
 

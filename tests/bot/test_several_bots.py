@@ -41,8 +41,9 @@ def test_two_bots_with_one_file_tell_once_and_the_second_takes_over_at_once(
 
 @pytest.fixture
 def connected(settings: Settings, slack: SlackDouble) -> Iterator[Connection]:
-    """The bot's Socket Mode connection."""
-    with Running(replace(settings, app_token="xapp-test", signing_secret="")):
+    """The bot's Socket Mode connection, which it looks at as often as it does for people."""
+    often = Settings().reconnect_seconds
+    with Running(replace(settings, app_token="xapp-test", signing_secret="", reconnect_seconds=often)):
         yield slack.wait(lambda: slack.sockets and slack.sockets[0])
 
 

@@ -184,7 +184,7 @@ class Judge:
     # ---- an arriving snapshot
 
     def arrive(self, state: NodeState, snapshot: Snapshot, received_at: float) -> None:
-        """Fold a new snapshot in and judge its node; what has to be written joins `pending`."""
+        """Fold a new snapshot in and judge its node; what changed joins the feed."""
         # An agent that catches up sends old reports, and is not silent.
         state.judged_by_clock = state.arrived_at = received_at
         with state.lock:

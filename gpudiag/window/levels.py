@@ -107,25 +107,16 @@ class Level:
         place = (self.head + number) % self.rows * self.width
         return self.cells[place : place + self.width]
 
-    def since(self, first: int) -> array[float]:
-        """Every cell from row `first` on, one row after the other."""
+    def column(self, cell: int, first: int = 0, step: int = 0) -> array[float]:
+        """One cell of every row from row `first` on; with a `step` of 1 every cell from there on."""
         width, rows, cells = self.width, self.rows, self.cells
+        step = step or width
         start, end = self.head + first, self.head + len(self.at)
         if end <= rows:
-            return cells[start * width : end * width]
+            return cells[start * width + cell : end * width : step]
         if start >= rows:
-            return cells[(start - rows) * width : (end - rows) * width]
-        return cells[start * width :] + cells[: (end - rows) * width]
-
-    def column(self, cell: int, first: int = 0) -> array[float]:
-        """One cell of every row from row `first` on."""
-        width, rows, cells = self.width, self.rows, self.cells
-        start, end = self.head + first, self.head + len(self.at)
-        if end <= rows:
-            return cells[start * width + cell : end * width : width]
-        if start >= rows:
-            return cells[(start - rows) * width + cell : (end - rows) * width : width]
-        return cells[start * width + cell :: width] + cells[cell : (end - rows) * width : width]
+            return cells[(start - rows) * width + cell : (end - rows) * width : step]
+        return cells[start * width + cell :: step] + cells[cell : (end - rows) * width : step]
 
     def values(self, cell: int, first: int = 0) -> array[float]:
         """The same as numbers; NaN where one is not known."""
@@ -202,7 +193,7 @@ _WAYS = (_mean, min, max)
 
 def combine(finer: Level, first: int, columns: Columns) -> array[float]:
     """One coarse row out of the rows of a finer level from `first` on."""
-    cells, width = finer.since(first), finer.width
+    cells, width = finer.column(0, first, step=1), finer.width
     sources, scales = columns.sources_in(finer.columns), finer.columns.scales
     row = []
     for start in range(0, width, finer.columns.width):

@@ -89,7 +89,7 @@ def tell_agent(options: Namespace) -> int:
     from gpudiag.agent import release
     from gpudiag.agent.local import ask
     from gpudiag.cli.terminal import span, spoken
-    from gpudiag.words import words
+    from gpudiag.words.programs import words
 
     done = words(spoken(options.lang)).DONE
     if options.action == "status":

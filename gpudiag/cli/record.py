@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from gpudiag.cli import terminal
 from gpudiag.model import Snapshot
-from gpudiag.words import words
+from gpudiag.words.programs import words
 from gpudiag.words.refusals import Refusal
 
 SUMMARY = "write this host's snapshots to a file, one JSON document a line"

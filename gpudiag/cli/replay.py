@@ -94,7 +94,7 @@ def _judge(windows: list[Window], options: Namespace) -> int:
 def _send(snapshots: Iterable[Snapshot], options: Namespace) -> int:
     from gpudiag.cli.terminal import chosen_language, token_in
     from gpudiag.client import Client
-    from gpudiag.words import words
+    from gpudiag.words.programs import words
 
     language, count = chosen_language(options.lang), 0
     with Client(options.api, token_in(options.token_file), language=language) as client:

@@ -1,8 +1,8 @@
 """Words: how numbers, names and rules read in each language.
 
 pages.py reads a rule's Markdown; units.py writes values; en.py and ko.py hold sentences that belong to no
-rule; foreign.py makes text that came from a machine safe to show; refusals.py: errors in every language.
-To add a language: one file here and one `xx.md` per rule.
+rule; foreign.py makes text that came from a machine safe to show; programs/: what programs say of themselves,
+refusals.py: errors in every language. To add a language: one file here, one there, and one `xx.md` per rule.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gpudiag.errors import GpudiagError
-from gpudiag.words import words
+from gpudiag.words.programs import words
 
 
 class Refusal(GpudiagError):
     """What is refused: `key`, the class' own or a given one, names the sentence under REFUSED.
 
-    The values go into the sentence.
+    The values go into the sentence, errors among them in its language.
     """
 
     key: str
@@ -21,7 +21,12 @@ class Refusal(GpudiagError):
 
     def said(self, language: str) -> str:
         sentence: str = words(language).REFUSED[self.key]
-        return sentence.format(**self.values)
+        return sentence.format(**{name: in_language(value, language) for name, value in self.values.items()})
 
     def __str__(self) -> str:
         return self.said("en")
+
+
+def in_language(value: object, language: str) -> object:
+    """What goes into a sentence: an error of ours as it is said in that language."""
+    return value.said(language) if isinstance(value, GpudiagError) else value

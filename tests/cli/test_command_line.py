@@ -12,7 +12,7 @@ import pytest
 
 from gpudiag.cli import main
 from gpudiag.simulator import fleet
-from gpudiag.words import words as in_language
+from gpudiag.words.programs import words as in_language
 from tests.api.conftest import Api, ReportingNode
 
 

@@ -1,0 +1,93 @@
+"""What programs say of themselves, in English."""
+
+from __future__ import annotations
+
+REFUSED = {  # what cannot be read, and what to do
+    "nothing-of-a-gpu": (
+        "there is nothing of a GPU in this text that I can read. Paste the output of one of these commands "
+        "as it stands: `nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
+        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, or `dmesg -T | grep -i -E 'nvrm|xid'`. "
+        "A program's own error, such as CUDA out of memory, is not read"
+    ),
+    "nothing-pasted": (
+        "there is no text. Send what nvidia-smi says: `nvidia-smi | curl --data-binary @- ADDRESS/diagnose`"
+    ),
+    "too-large": (
+        "the pasted text is larger than the {mebibytes} MiB that are read. Paste the last part, or only the "
+        "lines that matter (`grep -i nvrm`)"
+    ),
+    "not-text": (
+        "this is not text but binary data. Paste the output of `nvidia-smi` itself; "
+        "unpack a .gz or .zip first"
+    ),
+    "refused-xml": (
+        "this XML declares entities or a document type that nvidia-smi does not write; it was not read. "
+        "Paste the output of `nvidia-smi -q -x` as it stands"
+    ),
+    "no-such-file": (
+        "explain: cannot read {name}: {reason}. Name a file, or pipe the output: nvidia-smi | gpudiag explain"
+    ),
+    "no-such-command": "there is no command {name!r}; `gpudiag help` lists them",
+    "no-such-command-near": "there is no command {name!r}; did you mean `gpudiag {near}`?",
+    "no-such-rule": "there is no rule {name!r}; `gpudiag rules` lists them",
+    "no-such-rule-near": "there is no rule {name!r}; near: {near}; `gpudiag rules` lists them",
+    "no-such-language": "{place} wants en or ko; got {asked!r}",
+    "no-such-time": "cannot read the time {text!r}; such as 15:43, 10m, or 2026-11-29T03:12Z",
+    "no-such-span": "{option} wants a span of time above 0, such as 10s, 5m, 2h or 7d; got {text!r}",
+    "past-of-no-node": "--at needs a NODE: the past is what the API remembers",
+    "rule-of-a-node": "--explain-rule looks at this machine: run it there, without NODE",
+    "token-unreadable": (
+        "token file {file} cannot be read: {reason}. On the server, `gpudiag token create` makes a token"
+    ),
+    "token-not-text": (
+        "token file {file} does not hold text. On the server, `gpudiag token create` makes a token"
+    ),
+    "token-empty": "token file {file} is empty. On the server, `gpudiag token create` makes a token",
+    "recording-unreadable": "replay: {file} cannot be read: {reason}",
+    "recording-broken": "replay: {file} line {number} is no snapshot: {reason}",
+    "recording-empty": "replay: the file holds no snapshot of that node, or none at all",
+    "recording-unwritable": "record: {file} cannot be written: {reason}",
+    "api-no-address": "{url!r} is no address of an API; it looks like http://127.0.0.1:8000",
+    "api-no-port": "{url!r} has no valid port",
+    "api-nobody": "nothing listens at {url}; start it with: gpudiag serve",
+    "api-no-host": "there is no host {host!r} (address {url})",
+    "api-silent": "the API at {url} did not answer within {seconds} s",
+    "api-unreachable": "the API at {url} cannot be reached ({reason})",
+    "api-not-http": "what answers at {url} does not speak HTTP ({reason})",
+    "api-endless": "the API at {url} answered more than {mebibytes} MiB",
+    "api-not-json": "the API answered something that is not JSON; is the address right?",
+    "api-other-form": (
+        "the API answered in another form than this version reads ({reason}); "
+        "is the address right, and are both of one version?"
+    ),
+    "api-sends-on": (
+        "{url} sends on to {onward} ({told}), which is not followed; give the address that it leads to"
+    ),
+    "api-body-too-large": (
+        "something in front of the API at {url} takes no body this large ({told}); raise its limit"
+    ),
+    "api-without-reason": "the API at {url}, or a proxy in front of it, answered {told} without a reason",
+    "api-not-ours": (
+        "what answers at {url} is not the gpudiag API, or a proxy in front of it refuses us ({told}); "
+        "is the address right? It looks like http://SERVER:8000"
+    ),
+}
+DONE = {  # what a command says that did what it was told
+    "agent-status": (
+        "The agent (pid {pid}) reports as {node}; its GPUs are {held}.\n"
+        "{snapshots} snapshots, {waiting} wait to be sent, {lost} lost."
+    ),
+    "agent-holds": {"released": "released", "watched": "watched", "unreachable": "not reachable"},
+    "agent-resumed": "The agent watches the GPUs again.",
+    "agent-released": (
+        "The agent has let go of the GPUs for {seconds} s; it comes back by itself,\n"
+        "or at once with: gpudiag agent resume"
+    ),
+    "agent-hangs": (
+        "The agent was told, but a call into the driver still hangs in it.\n"
+        "A reset will be refused until it returns; stopping the agent may help."
+    ),
+    "recorded": "{count} snapshots in {file}. See its diagnosis: gpudiag replay {file}",
+    "recorded-one": "{count} snapshot in {file}. See its diagnosis: gpudiag replay {file}",
+    "replayed": "{count} snapshots sent to {api}.",
+}

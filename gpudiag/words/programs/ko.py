@@ -1,0 +1,98 @@
+"""프로그램이 스스로에 대해 하는 말, 한국어."""
+
+from __future__ import annotations
+
+REFUSED = {
+    "nothing-of-a-gpu": (
+        "이 텍스트에서 읽을 수 있는 GPU 정보가 없습니다. 다음 명령 가운데 하나의 출력을 그대로 "
+        "붙여넣으십시오: "
+        "`nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
+        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, `dmesg -T | grep -i -E 'nvrm|xid'`. "
+        "CUDA out of memory 같은 프로그램의 자체 오류는 읽지 않습니다"
+    ),
+    "nothing-pasted": (
+        "텍스트가 없습니다. nvidia-smi의 출력을 보내십시오: "
+        "`nvidia-smi | curl --data-binary @- 주소/diagnose`"
+    ),
+    "too-large": (
+        "붙여넣은 텍스트가 읽을 수 있는 크기({mebibytes} MiB)보다 큽니다. 마지막 부분이나 필요한 줄만 "
+        "붙여넣으십시오(`grep -i nvrm`)"
+    ),
+    "not-text": (
+        "텍스트가 아니라 바이너리 데이터입니다. `nvidia-smi`의 출력 자체를 붙여넣으십시오. .gz나 .zip은 먼저 "
+        "푸십시오"
+    ),
+    "refused-xml": (
+        "이 XML에는 nvidia-smi가 쓰지 않는 엔티티나 문서 형식 선언이 있어 읽지 않았습니다. "
+        "`nvidia-smi -q -x`의 출력을 그대로 붙여넣으십시오"
+    ),
+    "no-such-file": (
+        "explain: {name} 파일을 읽을 수 없습니다: {reason}. 파일을 지정하거나 출력을 파이프로 넘기십시오: "
+        "nvidia-smi | gpudiag explain"
+    ),
+    "no-such-command": "{name!r}: 없는 명령입니다. `gpudiag help`로 명령 목록을 보십시오",
+    "no-such-command-near": "{name!r}: 없는 명령입니다. 비슷한 명령: `gpudiag {near}`",
+    "no-such-rule": "{name!r}: 없는 규칙입니다. `gpudiag rules`로 규칙 목록을 보십시오",
+    "no-such-rule-near": (
+        "{name!r}: 없는 규칙입니다. 비슷한 이름: {near}. `gpudiag rules`로 규칙 목록을 보십시오"
+    ),
+    "no-such-language": "{place}: en 또는 ko를 지정하십시오. 받은 값: {asked!r}",
+    "no-such-time": "{text!r}: 읽을 수 없는 시각입니다. 15:43, 10m, 2026-11-29T03:12Z처럼 쓰십시오",
+    "no-such-span": "{option}: 10s, 5m, 2h, 7d처럼 0보다 긴 시간을 지정하십시오. 받은 값: {text!r}",
+    "past-of-no-node": "--at에는 NODE가 필요합니다. 과거는 API가 보관한 노드의 기록에서 찾습니다",
+    "rule-of-a-node": "--explain-rule은 이 장비를 직접 살핍니다. NODE 없이 해당 장비에서 실행하십시오",
+    "token-unreadable": (
+        "토큰 파일 {file}: 읽을 수 없습니다({reason}). 서버에서 `gpudiag token create`로 토큰을 만드십시오"
+    ),
+    "token-not-text": (
+        "토큰 파일 {file}: 텍스트가 아닙니다. 서버에서 `gpudiag token create`로 토큰을 만드십시오"
+    ),
+    "token-empty": ("토큰 파일 {file}: 비어 있습니다. 서버에서 `gpudiag token create`로 토큰을 만드십시오"),
+    "recording-unreadable": "replay: {file} 파일을 읽을 수 없습니다: {reason}",
+    "recording-broken": "replay: {file} 파일의 {number}번째 줄은 스냅샷이 아닙니다: {reason}",
+    "recording-empty": "replay: 파일에 그 노드의 스냅샷이 없거나 스냅샷이 하나도 없습니다",
+    "recording-unwritable": "record: {file} 파일에 쓸 수 없습니다: {reason}",
+    "api-no-address": "{url!r}: API 주소가 아닙니다. http://127.0.0.1:8000처럼 쓰십시오",
+    "api-no-port": "{url!r}: 포트가 올바르지 않습니다",
+    "api-nobody": "{url} 주소에서 실행 중인 서버가 없습니다. `gpudiag serve`로 시작하십시오",
+    "api-no-host": "{host!r}: 없는 호스트입니다(주소 {url})",
+    "api-silent": "{url} 주소의 API가 {seconds}초 안에 응답하지 않았습니다",
+    "api-unreachable": "{url} 주소의 API에 연결할 수 없습니다({reason})",
+    "api-not-http": "{url} 주소의 서버는 HTTP로 응답하지 않습니다({reason})",
+    "api-endless": "{url} 주소의 API가 {mebibytes} MiB보다 긴 응답을 보냈습니다",
+    "api-not-json": "API의 응답이 JSON이 아닙니다. 주소가 맞는지 확인하십시오",
+    "api-other-form": (
+        "API의 응답 형식이 이 버전에서 읽는 것과 다릅니다({reason}). 주소가 맞는지, 서버와 버전이 같은지 "
+        "확인하십시오"
+    ),
+    "api-sends-on": (
+        "{url} 주소가 {onward} 주소로 넘깁니다({told}). 따라가지 않으니 최종 주소를 지정하십시오"
+    ),
+    "api-body-too-large": (
+        "{url} 주소의 API 앞에 있는 서버가 이 크기의 본문을 받지 않습니다({told}). 그 한도를 늘리십시오"
+    ),
+    "api-without-reason": "{url} 주소의 API나 그 앞의 프록시가 이유 없이 {told} 응답을 보냈습니다",
+    "api-not-ours": (
+        "{url} 주소의 서버는 gpudiag API가 아니거나, 그 앞의 프록시가 요청을 거부합니다({told}). 주소가 "
+        "맞는지 확인하십시오. http://SERVER:8000과 같은 형식입니다"
+    ),
+}
+DONE = {
+    "agent-status": (
+        "에이전트(pid {pid})가 {node} 이름으로 보고합니다. GPU: {held}.\n"
+        "스냅샷 {snapshots}개, 전송 대기 {waiting}개, 손실 {lost}개."
+    ),
+    "agent-holds": {"released": "놓아 줌", "watched": "관찰 중", "unreachable": "접근할 수 없음"},
+    "agent-resumed": "에이전트가 GPU를 다시 관찰합니다.",
+    "agent-released": (
+        "에이전트가 {seconds}초 동안 GPU를 놓아 줍니다. 시간이 지나면 스스로 돌아옵니다.\n"
+        "바로 되돌리려면: gpudiag agent resume"
+    ),
+    "agent-hangs": (
+        "에이전트에 전달했지만 드라이버 호출 하나가 아직 끝나지 않았습니다.\n"
+        "호출이 끝날 때까지 리셋은 거부됩니다. 에이전트를 중지하면 풀릴 수 있습니다."
+    ),
+    "recorded": "{file} 파일에 스냅샷 {count}개를 썼습니다. 진단 보기: gpudiag replay {file}",
+    "recorded-one": "{file} 파일에 스냅샷 {count}개를 썼습니다. 진단 보기: gpudiag replay {file}",
+    "replayed": "{api} 주소로 스냅샷 {count}개를 보냈습니다.",
+}

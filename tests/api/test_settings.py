@@ -78,6 +78,45 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, text: str | None, sa
         load(str(path), {})
 
 
+def test_every_mistake_is_told_in_korean_too(tmp_path: Path) -> None:
+    config = written(
+        tmp_path,
+        """
+        engines = [{engine = "vllm", address = "node-3", port = 1}, 7]
+        nodes = 1
+        [serve]
+        port = true
+        colour = "red"
+        [server]
+        [agent]
+        interval = "soon"
+        api = "http://[half"
+        [bot]
+        lang = "klingon"
+        """,
+    )
+
+    with pytest.raises(SettingsError) as caught:
+        load(config, {})
+
+    said = caught.value.said("ko").splitlines()
+    for mistake in (
+        "[server] 테이블은 없습니다", "serve.port: 1 이상 65535 이하", "[serve]: 'colour' 옵션은 없습니다",
+        "agent.interval: 10s, 5m, 2h, 7d처럼", "agent.api: http://127.0.0.1:8000과 같은 주소",
+        "bot.lang: en 또는 ko", "engines[0]: 'port' 옵션은 없습니다", "engines[0].address: http://",
+        "engines[1]: 테이블이어야 합니다", 'nodes: [nodes."gpu-*"]처럼',
+    ):  # fmt: skip
+        assert any(mistake in line for line in said), mistake
+    assert len(said) == 10
+
+
+def test_a_settings_file_that_is_not_there_is_told_in_korean_too(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(str(tmp_path / "none.toml"), {})
+
+    assert caught.value.said("ko").startswith(f"설정 파일 {tmp_path}/none.toml: 읽을 수 없습니다")
+
+
 def test_what_is_declared_of_a_node_is_the_first_pattern_that_says_it(tmp_path: Path) -> None:
     config = written(
         tmp_path,

@@ -71,6 +71,32 @@ REFUSED = {  # what cannot be read, and what to do
         "what answers at {url} is not the gpudiag API, or a proxy in front of it refuses us ({told}); "
         "is the address right? It looks like http://SERVER:8000"
     ),
+    "settings-unreadable": "settings file {file} cannot be read: {reason}",
+    "settings-not-text": "settings file {file} is not UTF-8 text",
+    "settings-not-toml": "settings file {file} is not valid TOML: {reason}",
+    "settings-no-table": "{place}: there is no table [{name}]; there are: {known}",
+    "settings-table": "{place} wants a table, {example}",
+    "settings-tables": "{place} wants tables, such as {example}",
+    "settings-no-option": "{place} has no option {name!r}; it has: {known}",
+    "settings-threshold": "{place}: {wrong}",
+    "wants-span": "{place} wants a span of time above 0, such as 10s, 5m, 2h or 7d; got {got!r}",
+    "wants-port": "{place} wants a port between 1 and 65535 (0 takes a free one); got {got!r}",
+    "wants-count": "{place} wants a whole number of 0 or more; got {got!r}",
+    "wants-address": "{place} wants an address such as http://127.0.0.1:8000; got {got!r}",
+    "wants-store": "{place} wants sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE; got {got!r}",
+    "wants-language": "{place} wants en or ko; got {got!r}",
+    "wants-text": "{place} wants a text; got {got!r}",
+    "wants-gpus": "{place} wants a number of GPUs; got {got!r}",
+    "wants-texts": "{place} wants a list of texts; got {got!r}",
+    "no-agent": "no agent answers on this host (looked in {folder}). Start it with: gpudiag agent",
+    "no-agent-of-ours": (
+        "what answers on this host is no agent of this version; end it, and start: gpudiag agent"
+    ),
+    "agent-not-allowed": "only root and the agent's own user may do this; try it with sudo",
+    "agent-failed": "the agent on this host could not answer: {reason}",
+    "another-agent": "another agent runs here already (it answers at {path})",
+    "no-door": "the socket {path} cannot be opened ({reason}); commands on this host do not reach the agent",
+    "spool-unusable": ("snapshots cannot be kept in {folder}: {reason}. Free space there, or set --spool"),
 }
 DONE = {  # what a command says that did what it was told
     "agent-status": (

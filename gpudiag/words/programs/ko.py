@@ -76,6 +76,40 @@ REFUSED = {
         "{url} 주소의 서버는 gpudiag API가 아니거나, 그 앞의 프록시가 요청을 거부합니다({told}). 주소가 "
         "맞는지 확인하십시오. http://SERVER:8000과 같은 형식입니다"
     ),
+    "settings-unreadable": "설정 파일 {file}: 읽을 수 없습니다({reason})",
+    "settings-not-text": "설정 파일 {file}: UTF-8 텍스트가 아닙니다",
+    "settings-not-toml": "설정 파일 {file}: 올바른 TOML이 아닙니다({reason})",
+    "settings-no-table": "{place}: [{name}] 테이블은 없습니다. 쓸 수 있는 테이블: {known}",
+    "settings-table": "{place}: 테이블이어야 합니다({example})",
+    "settings-tables": "{place}: {example}처럼 이름이 있는 테이블이어야 합니다",
+    "settings-no-option": "{place}: {name!r} 옵션은 없습니다. 쓸 수 있는 옵션: {known}",
+    "settings-threshold": "{place}: {wrong}",
+    "wants-span": "{place}: 10s, 5m, 2h, 7d처럼 0보다 긴 시간을 지정하십시오. 받은 값: {got!r}",
+    "wants-port": ("{place}: 1 이상 65535 이하의 포트를 지정하십시오(0은 비어 있는 포트). 받은 값: {got!r}"),
+    "wants-count": "{place}: 0 이상의 정수를 지정하십시오. 받은 값: {got!r}",
+    "wants-address": "{place}: http://127.0.0.1:8000과 같은 주소를 지정하십시오. 받은 값: {got!r}",
+    "wants-store": (
+        "{place}: sqlite:///PATH 또는 postgresql://USER:PASSWORD@HOST/DATABASE 형식으로 지정하십시오. "
+        "받은 값: {got!r}"
+    ),
+    "wants-language": "{place}: en 또는 ko를 지정하십시오. 받은 값: {got!r}",
+    "wants-text": "{place}: 텍스트를 지정하십시오. 받은 값: {got!r}",
+    "wants-gpus": "{place}: GPU 수를 지정하십시오. 받은 값: {got!r}",
+    "wants-texts": "{place}: 텍스트의 목록을 지정하십시오. 받은 값: {got!r}",
+    "no-agent": (
+        "이 호스트에서 응답하는 에이전트가 없습니다(찾아본 곳: {folder}). 시작하는 명령: gpudiag agent"
+    ),
+    "no-agent-of-ours": (
+        "이 호스트에서 응답하는 것은 이 버전의 에이전트가 아닙니다. 종료한 뒤 시작하십시오: gpudiag agent"
+    ),
+    "agent-not-allowed": "root와 에이전트를 실행한 사용자만 할 수 있습니다. sudo로 실행하십시오",
+    "agent-failed": "이 호스트의 에이전트가 응답하지 못했습니다: {reason}",
+    "another-agent": "다른 에이전트가 이미 실행 중입니다(응답하는 곳: {path})",
+    "no-door": "{path} 소켓을 열 수 없습니다({reason}). 이 호스트의 명령은 에이전트에 닿지 않습니다",
+    "spool-unusable": (
+        "{folder} 폴더에 스냅샷을 보관할 수 없습니다({reason}). 공간을 비우거나 --spool로 다른 폴더를 "
+        "지정하십시오"
+    ),
 }
 DONE = {
     "agent-status": (

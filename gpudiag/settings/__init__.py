@@ -14,104 +14,55 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import os
-import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from gpudiag.errors import GpudiagError
+from gpudiag.settings.values import (
+    Wants,
+    address,
+    count,
+    language,
+    path,
+    port,
+    seconds,
+    store_url,
+    text,
+)
+from gpudiag.words.refusals import Refusal
+
+__all__ = [
+    "OPTIONS",
+    "AgentSettings",
+    "BotSettings",
+    "EngineSettings",
+    "NodeSettings",
+    "Option",
+    "ServeSettings",
+    "Settings",
+    "SettingsError",
+    "add_options",
+    "from_options",
+    "load",
+    "seconds",
+]
 
 
 class SettingsError(GpudiagError):
-    """Settings are wrong; the message lists every mistake, one a line."""
+    """Settings are wrong; its sentence lists every mistake, one a line."""
 
+    def __init__(self, *mistakes: GpudiagError) -> None:
+        super().__init__(*mistakes)
+        self.mistakes = mistakes
 
-# ----------------------------------------------------------------------------------- kinds of value
+    def said(self, language: str) -> str:
+        return "\n".join(mistake.said(language) for mistake in self.mistakes)
 
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)", re.IGNORECASE)
-
-
-def seconds(value: Any) -> float:
-    """A span such as `30`, `10s`, `5m`, `2h` or `7d`, in seconds."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        found = float(value)
-    else:
-        match = _SPAN.fullmatch(str(value).strip())
-        if match is None:
-            raise ValueError("wants a span of time such as 10s, 5m, 2h or 7d")
-        found = float(match[1]) * _UNITS[match[2].lower() or "s"]
-    if not 0 < found < 1e10:
-        raise ValueError("wants a span of time above 0, such as 10s, 5m, 2h or 7d")
-    return found
-
-
-def port(value: Any) -> int:
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        number = -1
-    if isinstance(value, (bool, float)) or not 0 <= number <= 65_535:
-        raise ValueError("wants a port between 1 and 65535 (0 takes a free one)")
-    return number
-
-
-def address(value: Any) -> str:
-    text = str(value)
-    parts = urlsplit(text)
-    try:
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ValueError("wants an address such as http://127.0.0.1:8000")
-    return text.rstrip("/")
-
-
-def store_url(value: Any) -> str:
-    text = str(value)
-    if not text.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
-        raise ValueError("wants sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE")
-    return text
-
-
-def language(value: Any) -> str:
-    if value not in ("en", "ko"):
-        raise ValueError("wants en or ko")
-    return str(value)
-
-
-def text(value: Any) -> str:
-    if not isinstance(value, (str, int)) or isinstance(value, bool) or not str(value).strip():
-        raise ValueError("wants a text")
-    return str(value)
-
-
-def path(value: Any) -> str:
-    return str(Path(text(value)).expanduser())
-
-
-def count(value: Any) -> int:
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        number = -1
-    if isinstance(value, (bool, float)) or number < 0:
-        raise ValueError("wants a whole number of 0 or more")
-    return number
-
-
-def switch(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if str(value).lower() in ("1", "true", "yes", "on"):
-        return True
-    if str(value).lower() in ("0", "false", "no", "off"):
-        return False
-    raise ValueError("wants true or false")
+    def __str__(self) -> str:
+        return self.said("en")
 
 
 # ------------------------------------------------------------------------------------- the options
@@ -258,12 +209,12 @@ def load(
     """
     environ = os.environ if environ is None else environ
     config = config or environ.get("GPUDIAG_CONFIG")
-    mistakes: list[str] = []
+    mistakes: list[GpudiagError] = []
     document = _document(config) if config else {}
     where = config or "settings"
     known = {*SECTIONS, "rules", "nodes", "engines"}
     mistakes += [
-        f"{where}: there is no table [{name}]; there are: {', '.join(sorted(known))}"
+        Refusal("settings-no-table", place=where, name=name, known=", ".join(sorted(known)))
         for name in sorted(document.keys() - known)
     ]
     sections = {
@@ -279,7 +230,7 @@ def load(
         engines=_engines(document.get("engines", []), where, mistakes),
     )
     if mistakes:
-        raise SettingsError("\n".join(mistakes))
+        raise SettingsError(*mistakes)
     return settings
 
 
@@ -300,13 +251,15 @@ def _document(config: str) -> dict[str, Any]:
     try:
         content = Path(config).expanduser().read_bytes()
     except OSError as error:
-        raise SettingsError(f"settings file {config} cannot be read: {error.strerror}") from None
+        raise SettingsError(
+            Refusal("settings-unreadable", file=config, reason=error.strerror or error)
+        ) from None
     try:
         return tomllib.loads(content.decode())
     except UnicodeDecodeError:
-        raise SettingsError(f"settings file {config} is not UTF-8 text") from None
+        raise SettingsError(Refusal("settings-not-text", file=config)) from None
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"settings file {config} is not valid TOML: {error}") from None
+        raise SettingsError(Refusal("settings-not-toml", file=config, reason=error)) from None
 
 
 def _section(
@@ -315,15 +268,15 @@ def _section(
     environ: Mapping[str, str],
     given: Mapping[str, Any],
     where: str,
-    mistakes: list[str],
+    mistakes: list[GpudiagError],
 ) -> dict[str, Any]:
     options = [option for option in OPTIONS if section in option.sections]
     if not isinstance(table, dict):
-        mistakes.append(f"{where}: {section} wants a table, [{section}]")
+        mistakes.append(Refusal("settings-table", place=f"{where}: {section}", example=f"[{section}]"))
         table = {}
     names = [option.name for option in options]
     for name in sorted(table.keys() - set(names)):
-        mistakes.append(f"{where}: [{section}] has no option {name!r}; it has: {', '.join(names)}")
+        mistakes.append(_no_option(f"{where}: [{section}]", name, names))
     values: dict[str, Any] = {}
     for option in options:
         variable = option.variable_in(section)
@@ -336,75 +289,80 @@ def _section(
                 continue
             try:
                 values[option.name] = option.read(value)
-            except ValueError as error:
-                mistakes.append(f"{place} {error}; got {value!r}")
+            except Wants as wants:
+                mistakes.append(wants.at(place, value))
             break
     return values
 
 
-def _rules(table: Any, where: str, mistakes: list[str]) -> dict[str, dict[str, Any]]:
+def _no_option(place: str, name: str, known: Iterable[str]) -> Refusal:
+    return Refusal("settings-no-option", place=place, name=name, known=", ".join(known))
+
+
+def _rules(table: Any, where: str, mistakes: list[GpudiagError]) -> dict[str, dict[str, Any]]:
     if not isinstance(table, dict) or not all(isinstance(values, dict) for values in table.values()):
-        mistakes.append(f"{where}: rules wants tables of thresholds, such as [rules.oom-risk]")
+        mistakes.append(Refusal("settings-tables", place=f"{where}: rules", example="[rules.oom-risk]"))
         return {}
     if table:
         from gpudiag.examine import NoSuchThreshold, all_rules, check_thresholds
 
+        known = {rule.id for rule in all_rules()}
         for rule, values in table.items():
-            for name, value in values.items() or [(None, None)]:
+            each = [{name: value} for name, value in values.items()] if rule in known else [{}]
+            for thresholds in each:
                 try:
-                    check_thresholds(all_rules(), {rule: {} if name is None else {name: value}})
+                    check_thresholds(all_rules(), {rule: thresholds})
                 except NoSuchThreshold as error:
-                    mistakes.append(str(error).replace("settings", where, 1))
-                    if f'no rule "{rule}"' in str(error):
-                        break
+                    wrong = str(error).removeprefix("settings: ")
+                    mistakes.append(Refusal("settings-threshold", place=where, wrong=wrong))
     return table
 
 
-def _nodes(table: Any, where: str, mistakes: list[str]) -> tuple[NodeSettings, ...]:
+def _nodes(table: Any, where: str, mistakes: list[GpudiagError]) -> tuple[NodeSettings, ...]:
     if not isinstance(table, dict):
-        mistakes.append(f'{where}: nodes wants tables by name, such as [nodes."gpu-*"]')
+        mistakes.append(Refusal("settings-tables", place=f"{where}: nodes", example='[nodes."gpu-*"]'))
         return ()
     found = []
     for pattern, values in table.items():
         place = f'{where}: nodes."{pattern}"'
         if not isinstance(values, dict):
-            mistakes.append(f"{place} wants a table")
+            mistakes.append(Refusal("settings-table", place=place, example=f'[nodes."{pattern}"]'))
             continue
         for name in sorted(values.keys() - {"expected_gpus", "workloads"}):
-            mistakes.append(f"{place} has no option {name!r}; it has: expected_gpus, workloads")
+            mistakes.append(_no_option(place, name, ("expected_gpus", "workloads")))
         gpus, workloads = values.get("expected_gpus"), values.get("workloads")
         if gpus is not None and (
             not isinstance(gpus, int) or isinstance(gpus, bool) or not 0 <= gpus <= 1024
         ):
-            mistakes.append(f"{place}.expected_gpus wants a number of GPUs; got {gpus!r}")
+            mistakes.append(Wants("wants-gpus").at(f"{place}.expected_gpus", gpus))
             gpus = None
         if workloads is not None and not (
             isinstance(workloads, list) and all(isinstance(entry, str) for entry in workloads)
         ):
-            mistakes.append(f"{place}.workloads wants a list of texts; got {workloads!r}")
+            mistakes.append(Wants("wants-texts").at(f"{place}.workloads", workloads))
             workloads = None
         found.append(NodeSettings(pattern, gpus, tuple(workloads) if workloads is not None else None))
     return tuple(found)
 
 
-def _engines(entries: Any, where: str, mistakes: list[str]) -> tuple[EngineSettings, ...]:
+def _engines(entries: Any, where: str, mistakes: list[GpudiagError]) -> tuple[EngineSettings, ...]:
     if not isinstance(entries, list):
-        mistakes.append(f"{where}: engines wants a list of tables, [[engines]]")
+        mistakes.append(Refusal("settings-tables", place=f"{where}: engines", example="[[engines]]"))
         return ()
     found = []
     for i, entry in enumerate(entries):
         place = f"{where}: engines[{i}]"
         if not isinstance(entry, dict):
-            mistakes.append(f"{place} wants a table")
+            mistakes.append(Refusal("settings-table", place=place, example="[[engines]]"))
             continue
         for name in sorted(entry.keys() - {"engine", "address", "name"}):
-            mistakes.append(f"{place} has no option {name!r}; it has: engine, address, name")
-        try:
-            found.append(
-                EngineSettings(
-                    text(entry.get("engine")), address(entry.get("address")), entry.get("name") or None
-                )
-            )
-        except ValueError as error:
-            mistakes.append(f"{place}: engine and address are needed ({error})")
+            mistakes.append(_no_option(place, name, ("engine", "address", "name")))
+        read: dict[str, str] = {}
+        for name, reader in (("engine", text), ("address", address)):
+            try:
+                read[name] = reader(entry.get(name))
+            except Wants as wants:
+                mistakes.append(wants.at(f"{place}.{name}", entry.get(name)))
+        if len(read) == 2:
+            found.append(EngineSettings(**read, name=entry.get("name") or None))
     return tuple(found)

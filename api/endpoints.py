@@ -12,6 +12,7 @@ import msgspec
 
 from api.access import Needs
 from gpudiag import __version__
+from gpudiag.client.failures import SERVICE
 from gpudiag.explain import READINGS
 from gpudiag.model import Snapshot
 
@@ -229,7 +230,14 @@ def _schemas() -> dict[str, Any]:
     )  # fmt: skip
     return {
         **ours,
-        "Problem": _record(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT, instance=_TEXT),
+        "Problem": _record(
+            type=_TEXT,
+            title=_TEXT,
+            status={"type": "integer"},
+            detail=_TEXT,
+            instance=_TEXT,
+            service={"const": SERVICE},
+        ),
         "Verdict": verdict,
         "Evidence": evidence,
         "Finding": finding,

@@ -14,6 +14,7 @@ from markupsafe import escape
 from werkzeug.exceptions import HTTPException
 
 from api.words import Sentence
+from gpudiag.client.failures import SERVICE
 from gpudiag.errors import GpudiagError
 from gpudiag.words import Language, language_in, language_of
 from gpudiag.words.foreign import plain
@@ -106,6 +107,7 @@ def problem(status: int, detail: str, **more: Any) -> Response:
         "status": status,
         "detail": detail,
         "instance": request.path,
+        "service": SERVICE,
         **{name: value for name, value in more.items() if value not in (None, [])},
     }
     response = Response(msgspec.json.encode(body), status, content_type=CONTENT_TYPE)

@@ -18,19 +18,29 @@ from typing import Any
 
 import msgspec
 
-from gpudiag.errors import GpudiagError
+from gpudiag.words.refusals import Refusal
 
 NAME = "agent.sock"
 LONGEST_REQUEST = 4096
 VISIT_SECONDS = 5.0  # for the whole request: who says nothing keeps the others waiting
 
 
-class NoAgent(GpudiagError):
+class NoAgent(Refusal):
     """No agent runs on this host."""
 
+    key = "no-agent"
 
-class NotAllowed(GpudiagError):
+
+class NotAllowed(Refusal):
     """The agent does not do this for this user."""
+
+    key = "agent-not-allowed"
+
+
+class CannotAnswer(Refusal):
+    """The agent on this host could not do what it was asked for."""
+
+    key = "agent-failed"
 
 
 def runtime_folder() -> Path:
@@ -66,8 +76,8 @@ class Door:
         self._socket: socket.socket | None = None
         self._thread = threading.Thread(target=self._serve, name="local-door", daemon=True)
 
-    def open(self) -> str | None:
-        """Begins to listen; the reason in words where that cannot be."""
+    def open(self) -> Refusal | None:
+        """Begins to listen; the reason where that cannot be."""
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
@@ -75,14 +85,14 @@ class Door:
                 raise PermissionError(f"{self._path.parent} belongs to another user")
             if _answers_already(self._path):
                 listening.close()
-                return f"another agent runs here already (it answers at {self._path})"
+                return Refusal("another-agent", path=self._path)
             self._path.unlink(missing_ok=True)
             listening.bind(str(self._path))
             os.chmod(self._path, 0o666)  # who may do what is decided by who asks
             listening.listen(4)
         except OSError as error:
             listening.close()
-            return f"no local door at {self._path}: {error.strerror or error}"
+            return Refusal("no-door", path=self._path, reason=error.strerror or error)
         self._socket = listening
         self._thread.start()
         return None
@@ -159,7 +169,7 @@ def _answers_already(path: Path) -> bool:
 
 
 def ask(request: dict[str, Any], folder: Path | None = None, timeout: float = 10.0) -> bytes:
-    """The agent's answer; raises NoAgent where none listens, NotAllowed where it is not for us."""
+    """The agent's answer; raises NoAgent where none listens, NotAllowed or CannotAnswer where it refuses."""
     for path in _doors(folder):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
             door.settimeout(timeout)
@@ -171,7 +181,7 @@ def ask(request: dict[str, Any], folder: Path | None = None, timeout: float = 10
                 continue
         return _checked(answer)
     where = folder or runtime_folder()
-    raise NoAgent(f"no agent answers on this host (looked in {where}). Start it with: gpudiag agent")
+    raise NoAgent(folder=where)
 
 
 def _checked(answer: bytes) -> bytes:
@@ -179,9 +189,8 @@ def _checked(answer: bytes) -> bytes:
         try:
             refusal = msgspec.json.decode(answer, type=dict[str, Any])
         except msgspec.DecodeError:
-            raise NoAgent("what answers on this host is no agent of this version") from None
-        kind = NotAllowed if refusal.get("forbidden") else GpudiagError
-        raise kind(f"the agent: {refusal['error']}")
+            raise NoAgent("no-agent-of-ours") from None
+        raise NotAllowed() if refusal.get("forbidden") else CannotAnswer(reason=refusal["error"])
     return answer
 
 

@@ -33,6 +33,7 @@ from gpudiag.agent.servers import DeclaredServer, Servers
 from gpudiag.agent.spool import Spool
 from gpudiag.agent.worker import Harvest
 from gpudiag.model import AgentReading, Gap, HostReading, KernelEvent, ProcessReading, Snapshot, Source
+from gpudiag.words.refusals import agent_says
 
 HISTORY = 360  # snapshots kept for `gpudiag why`: an hour
 RELEASE_SECONDS = 600.0
@@ -201,11 +202,12 @@ class Agent:
         spool: Path | None = None,
         spool_bytes: int = 64 << 20,
         say: Callable[[str], None] = lambda line: None,
+        language: str = "en",
         random_phase: bool = True,
     ) -> None:
         self.observer = observer
         self._clock = observer.clock
-        self._say = say
+        self._say, self._language = say, language
         self._stop = threading.Event()
         self._random_phase = random_phase
         self._history: deque[tuple[float, bytes]] = deque(maxlen=HISTORY)
@@ -215,7 +217,7 @@ class Agent:
         if api is not None:
             # By node: what waits under another name would be refused with this node's token for ever.
             folder = (spool or (state or Path(".")) / "spool") / quote(observer.node, safe="")
-            self._reporter = Reporter(api, Spool(folder, spool_bytes), say=say)
+            self._reporter = Reporter(api, Spool(folder, spool_bytes), say=say, language=language)
         self._sender = threading.Thread(target=self._send_all, name="sender", daemon=True)
         self._door = Door(
             runtime or Path("."),
@@ -234,7 +236,7 @@ class Agent:
         if self._has_door:
             trouble = self._door.open()
             if trouble is not None:
-                self._say(trouble)
+                self._say(trouble.said(self._language))
         self.observer.start()
         if self._reporter is not None:
             self._sender.start()
@@ -271,13 +273,16 @@ class Agent:
             try:
                 self._take()
             except Exception as error:  # one look that fails must not be the last
-                self._say(f"no snapshot this time: {type(error).__name__}: {error}")
+                self._tell("no-snapshot", error=f"{type(error).__name__}: {error}")
             if self.observer.driver_changed:
-                self._say("the driver was replaced: starting again with its new library")
+                self._tell("driver-replaced")
                 return "restart"
             now = self._clock.monotonic()
             due = max(due + interval, now) if now < due + interval else now + interval
         return "stopped"
+
+    def _tell(self, key: str, **values: object) -> None:
+        self._say(agent_says(key, self._language, **values))
 
     def _take(self) -> None:
         lost = self._reporter.lost if self._reporter is not None else 0

@@ -2,6 +2,10 @@
 
 A fleet that starts at one moment must not report at one moment: the first report has a random phase, and
 after a failure each agent comes back at another time.
+
+Only our API's own word drops a snapshot. What something else refuses waits, and may be refused for its size:
+after three times another one is tried, and where that goes through and the first still does not, it is set
+aside and counted as lost, so that it does not hold up the others.
 """
 
 from __future__ import annotations
@@ -12,10 +16,14 @@ from typing import Protocol
 
 from gpudiag.agent.spool import Spool
 from gpudiag.client import ApiError, Busy, Forbidden, NotFound, Refused, Unauthorized
+from gpudiag.words.refusals import agent_says
 
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
 BETWEEN_WAITING = 0.02  # seconds between two of those that waited
+TRIES = 3  # of a snapshot that something before our API refuses, until the next one is tried
+MAY_MEAN_THE_BODY = frozenset({400, 403, 406, 413, 415, 422})
+"""Statuses by which a proxy or firewall may refuse one body and not the next: its size, or what it says."""
 
 
 class Api(Protocol):
@@ -33,21 +41,24 @@ class Reporter:
         spool: Spool,
         *,
         say: Callable[[str], None] = lambda line: None,
+        language: str = "en",
         chance: random.Random | None = None,
     ) -> None:
         self._api = api
         self._spool = spool
-        self._say = say
+        self._say, self._language = say, language
         self._chance = chance or random.Random()
         self._failures = 0
         self._not_before = 0.0
         self._said: str | None = None
+        self._unlucky: ApiError | None = None  # how something before our API refused the last one
+        self._tries = 0  # of the oldest, which it refused
         self.refused = 0
         self.sent = 0
 
     @property
     def lost(self) -> int:
-        """Snapshots that will never arrive: dropped from a full spool, or refused."""
+        """Snapshots that will never arrive: dropped from a full spool, set aside, or refused."""
         return self._spool.lost + self.refused
 
     @property
@@ -77,7 +88,12 @@ class Reporter:
         if snapshot is None:
             self._cannot_read(now)
         elif self._send(snapshot, now):
+            self._tries = 0
             self._spool.done()
+        elif self._unlucky is not None:
+            self._tries += 1
+            if self._tries >= TRIES:
+                self._try_another(snapshot, now)
         if not self._spool:
             return 0.0
         return max(BETWEEN_WAITING, self._not_before - now)
@@ -88,45 +104,70 @@ class Reporter:
 
     def _keep(self, snapshot: bytes) -> None:
         if not self._spool.add(snapshot) and self._spool.problem:
-            self._tell(self._spool.problem)
+            self._tell(self._spool.problem.said(self._language))
 
     def _cannot_read(self, now: float) -> None:
         if self._spool.problem:
             self._back_off(now)
-            self._tell(self._spool.problem)
+            self._tell(self._spool.problem.said(self._language))
+
+    def _try_another(self, oldest: bytes, now: float) -> None:
+        """Whether all are refused, which is waited for, or the oldest alone, which is set aside."""
+        other = self._spool.another()
+        if other is None or not self._send(other[1], now):
+            return
+        self._spool.done(other[0])
+        if self._send(oldest, now):
+            self._spool.done()
+        elif self._unlucky is not None:
+            self._set_aside(self._unlucky, now)
+        else:
+            return
+        self._tries = 0
+
+    def _set_aside(self, error: ApiError, now: float) -> None:
+        file = self._spool.set_aside()
+        if file is None:
+            self._cannot_read(now)
+            return
+        self._tell_of("set-aside", error=error, file=file)
+        self._failures, self._not_before = 0, 0.0
 
     def _send(self, snapshot: bytes, now: float) -> bool:
         """Whether it need not be sent again: it arrived, or our API says that it is wrong in itself."""
+        self._unlucky = None
         try:
             self._api.send(snapshot)
         except Refused as error:
             self.refused += 1
-            self._tell(f"the API refused a snapshot, which is dropped: {error}")
+            self._tell_of("refused", error=error)
             return True
         except Busy as error:
             # Everybody was told the same: come back a little later than that, each at another moment.
             self._not_before = now + max(FIRST_WAIT, error.retry_after) * self._chance.uniform(1.0, 1.5)
-            if not error.problem:  # a proxy, or whoever is at that address: our API says it is busy itself
-                self._tell(str(error))
+            if not error.ours:  # a proxy, or whoever is at that address: our API says it is busy itself
+                self._tell(error.said(self._language))
             return False
         except (Unauthorized, Forbidden) as error:
             self._back_off(now, least=10.0)
-            self._tell(f"{error}. Is the token right for this node? gpudiag token create agent NODE")
+            self._tell_of("wrong-token", error=error)
             return False
         except NotFound as error:
             self._back_off(now, least=10.0)
-            self._tell(f"{error} Is the address of the API right? It looks like http://SERVER:8000")
+            self._tell_of("wrong-address", error=error)
             return False
         except ApiError as error:
             self._back_off(now)
-            self._tell(str(error))
+            self._tell(error.said(self._language))
+            if error.answered in MAY_MEAN_THE_BODY:
+                self._unlucky = error
             return False
         except Exception as error:  # reporting must outlive whatever an answer does to it
             self._back_off(now)
-            self._tell(f"sending failed: {type(error).__name__}: {error}")
+            self._tell_of("failed", error=f"{type(error).__name__}: {error}")
             return False
         if self._said is not None:
-            self._say(f"reporting again, {len(self._spool)} snapshots wait")
+            self._say(agent_says("again", self._language, count=len(self._spool)))
             self._said = None
         self._failures = 0
         self._not_before = 0.0
@@ -137,6 +178,9 @@ class Reporter:
         longest = min(LONGEST_WAIT, max(least, FIRST_WAIT * 2**self._failures))
         self._failures = min(self._failures + 1, 10)
         self._not_before = now + longest * self._chance.uniform(0.5, 1.5)
+
+    def _tell_of(self, key: str, **values: object) -> None:
+        self._tell(agent_says(key, self._language, **values))
 
     def _tell(self, line: str) -> None:
         """Says a trouble once, until it is over or another one comes."""

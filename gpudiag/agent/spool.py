@@ -2,6 +2,8 @@
 
 One compressed file per snapshot, written aside, forced to disk and moved into place; its name holds the
 order. When the bound is reached the oldest goes, and the loss is counted.
+
+One that never gets through can be set aside, as a recording that `gpudiag replay` reads or sends.
 """
 
 from __future__ import annotations
@@ -13,23 +15,28 @@ import zlib
 from collections import deque
 from pathlib import Path
 
+from gpudiag.words.refusals import Refusal
+
 LARGEST_BYTES = 64 << 20
+ASIDE = "set-aside"
+ASIDE_SHARE = 8  # what is set aside takes an eighth of what may wait
 _SUFFIX = ".snapshot"
 _NAME = re.compile(rf"[0-9]{{1,17}}{re.escape(_SUFFIX)}")
 
 
 class Spool:
-    """A folder of waiting snapshots. `lost` counts those dropped since it was opened."""
+    """A folder of waiting snapshots. `lost` counts those dropped or set aside since it was opened."""
 
     def __init__(self, folder: Path, largest_bytes: int = LARGEST_BYTES) -> None:
         self._folder = folder
         self._largest = largest_bytes
         self._waiting: deque[tuple[str, int]] = deque()  # name and size, oldest first
+        self._other = 0  # the place of the last one that was tried before its turn
         self._size = 0
         self._next = 0
         self._adding = threading.Lock()  # an agent that stops puts away what its sender still holds
         self.lost = 0
-        self.problem: str | None = None  # why nothing can be kept, in words
+        self.problem: Refusal | None = None  # why nothing can be kept
         self._open()
 
     def _open(self) -> None:
@@ -37,7 +44,7 @@ class Spool:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             names = sorted(os.listdir(self._folder))
         except OSError as error:
-            self.problem = _in_words(self._folder, error)
+            self.problem = _unusable(self._folder, error)
             return
         for name in names:
             path = self._folder / name
@@ -72,7 +79,7 @@ class Spool:
             os.replace(aside, self._folder / name)
             self._sync_folder()
         except OSError as error:
-            self.problem = _in_words(self._folder, error)
+            self.problem = _unusable(self._folder, error)
             self.lost += 1
             self._remove(aside)
             return False
@@ -81,7 +88,7 @@ class Spool:
         self._waiting.append((name, len(content)))
         self._size += len(content)
         while self._size > self._largest and len(self._waiting) > 1:
-            self._drop_oldest()
+            self._drop()
             self.lost += 1
         return True
 
@@ -95,22 +102,59 @@ class Spool:
                 content = zlib.decompress((self._folder / self._waiting[0][0]).read_bytes())
             except (FileNotFoundError, IsADirectoryError, zlib.error):
                 self.lost += 1
-                self._drop_oldest()
+                self._drop()
             except OSError as error:
-                self.problem = _in_words(self._folder, error)
+                self.problem = _unusable(self._folder, error)
                 return None
             else:
                 self.problem = None
                 return content
         return None
 
-    def done(self) -> None:
-        """The oldest has arrived."""
-        if self._waiting:
-            self._drop_oldest()
+    def another(self) -> tuple[int, bytes] | None:
+        """One behind the oldest, each time the next of them: its place and its content."""
+        if len(self._waiting) < 2:
+            return None
+        place = self._other = self._other % (len(self._waiting) - 1) + 1
+        try:
+            return place, zlib.decompress((self._folder / self._waiting[place][0]).read_bytes())
+        except (OSError, zlib.error):
+            return None
 
-    def _drop_oldest(self) -> None:
-        name, size = self._waiting.popleft()
+    def done(self, place: int = 0) -> None:
+        """The oldest, or the one at a place, has arrived."""
+        if self._waiting:
+            self._drop(place)
+
+    def set_aside(self) -> Path | None:
+        """Gives the oldest up, and keeps it as a recording; the file, or None where it cannot be written."""
+        snapshot = self.oldest()
+        if snapshot is None:
+            return None
+        self.lost += 1
+        folder = self._folder / ASIDE
+        file = folder / f"{self._waiting[0][0].removesuffix(_SUFFIX)}.jsonl"
+        self._drop()
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            file.write_bytes(snapshot + b"\n")
+            self._bound(folder)
+        except OSError as error:
+            self.problem = _unusable(folder, error)
+            return None
+        return file
+
+    def _bound(self, folder: Path) -> None:
+        """Drop the oldest of what was set aside while it is more than its share; the newest stays."""
+        files = sorted(folder.glob("*.jsonl"))
+        sizes = [file.stat().st_size for file in files]
+        while len(files) > 1 and sum(sizes) > self._largest // ASIDE_SHARE:
+            self._remove(files.pop(0))
+            sizes.pop(0)
+
+    def _drop(self, place: int = 0) -> None:
+        name, size = self._waiting[place]
+        del self._waiting[place]
         self._size -= size
         self._remove(self._folder / name)
 
@@ -118,7 +162,7 @@ class Spool:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            self.problem = _in_words(self._folder, error)
+            self.problem = _unusable(self._folder, error)
 
     def _sync_folder(self) -> None:
         folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -128,5 +172,5 @@ class Spool:
             os.close(folder)
 
 
-def _in_words(folder: Path, error: OSError) -> str:
-    return f"snapshots cannot be kept in {folder}: {error.strerror}. Free space there, or set --spool"
+def _unusable(folder: Path, error: OSError) -> Refusal:
+    return Refusal("spool-unusable", folder=folder, reason=error.strerror or error)

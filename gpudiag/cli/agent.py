@@ -43,12 +43,13 @@ def run_agent(options: Namespace) -> int:
     """Works until a signal ends it; starts itself again when the driver was replaced."""
     from gpudiag.agent import Agent, DeclaredServer, Observer
     from gpudiag.agent.local import runtime_folder, state_folder
-    from gpudiag.cli.terminal import token_in
+    from gpudiag.cli.terminal import spoken_by, token_in
     from gpudiag.client import Client
     from gpudiag.settings import from_options
+    from gpudiag.words.refusals import agent_says
 
     settings = from_options(options, "agent")
-    mine = settings.agent
+    mine, language = settings.agent, spoken_by(settings.agent.lang, options.lang)
     state = state_folder()
     agent = Agent(
         Observer(
@@ -57,12 +58,13 @@ def run_agent(options: Namespace) -> int:
             state=state,
             servers=tuple(DeclaredServer(e.engine, e.address, e.name) for e in settings.engines),
         ),
-        Client(mine.api, token_in(mine.token_file)),
+        Client(mine.api, token_in(mine.token_file), language=language),
         state=state,
         runtime=runtime_folder(),
         spool=Path(mine.spool) if mine.spool else None,
         spool_bytes=mine.spool_bytes,
         say=say,
+        language=language,
     )
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -70,7 +72,8 @@ def run_agent(options: Namespace) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    say(f"reports {agent.observer.node} to {mine.api} every {mine.interval:g} s")
+    seconds = f"{mine.interval:g}"
+    say(agent_says("reports", language, node=agent.observer.node, api=mine.api, seconds=seconds))
     if agent.run() == "restart":
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     return 0

@@ -73,6 +73,11 @@ def spoken(option: str | None) -> Language:
     return language_of(option or next(filter(None, named), None))
 
 
+def spoken_by(settings: str, option: str | None) -> Language:
+    """What a program that stays says on the terminal: as its settings say, else as `spoken`."""
+    return spoken(settings if settings != "en" else option)
+
+
 def token_in(file: str | None) -> str | None:
     """The token that the file holds."""
     if file is None:

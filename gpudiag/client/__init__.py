@@ -48,6 +48,8 @@ SENT_AT = "Gpudiag-Sent-At"
 """Request header with the sender's clock (Unix seconds): the server measures the clock offset by it."""
 
 PACKINGS = ("zstd", "gzip", "identity")  # the best first
+USUAL = {"zstd": 3, "gzip": 6}  # levels: quick, and small enough for all but a narrow way
+TIGHTEST = {"zstd": 19, "gzip": 9}
 _MAY_MEAN_PACKING = frozenset({400, 403, 406, 415, 501})
 
 
@@ -112,7 +114,8 @@ class Client:
         """Report snapshots (structs, or bytes as `msgspec.json.encode` made them), oldest first.
 
         The answer is `{"stored", "duplicates", "time"}` and means that they survive a crash.
-        Where a proxy does not let a packed body through, it is sent packed otherwise, or as it is.
+        Where a proxy does not let a packed body through, it is sent packed otherwise, or as it is; where the
+        body is too large for one, packed as tight as can be.
         """
         if isinstance(snapshots, (Snapshot, bytes)):
             body = _encoded(snapshots)
@@ -131,10 +134,19 @@ class Client:
         return answer.shaped(_ShapeOfStored)
 
     def _report(self, body: bytes, packing: str) -> Answer:
+        try:
+            return self._report_packed(body, packing, USUAL)
+        except Broken as error:
+            if error.answered != 413 or packing not in TIGHTEST:
+                raise
+        return self._report_packed(body, packing, TIGHTEST)
+
+    def _report_packed(self, body: bytes, packing: str, levels: Mapping[str, int]) -> Answer:
         headers = {"Content-Type": "application/json", SENT_AT: f"{time.time():.3f}"}
         if packing != "identity":
             headers["Content-Encoding"] = packing
-        return self._ask("POST", "/v1/snapshots", body=_packed(body, packing), headers=headers)
+        packed = _packed(body, packing, levels.get(packing, 0))
+        return self._ask("POST", "/v1/snapshots", body=packed, headers=headers)
 
     # ---- asking
 
@@ -282,13 +294,13 @@ def _encoded(snapshot: Snapshot | bytes) -> bytes:
     return snapshot if isinstance(snapshot, bytes) else msgspec.json.encode(snapshot)
 
 
-def _packed(body: bytes, packing: str) -> bytes:
+def _packed(body: bytes, packing: str, level: int) -> bytes:
     if packing == "zstd":
         import zstandard
 
-        return zstandard.ZstdCompressor(3).compress(body)
+        return zstandard.ZstdCompressor(level).compress(body)
     if packing == "gzip":
-        packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+        packer = zlib.compressobj(level, zlib.DEFLATED, 31)
         return packer.compress(body) + packer.flush()
     return body
 

@@ -1,7 +1,8 @@
 """How asking the API can fail: a class for each thing that a caller handles differently.
 
-What our API says itself is a problem+json with a sentence. An answer without one comes from somebody else at
-a wrong address, or from a proxy in between: it says nothing about what was asked or sent.
+What our API says itself is a problem+json with a sentence, in which it names itself. Any other answer comes
+from somebody else at a wrong address, or from a proxy in between: it says nothing about what was asked or
+sent. A gateway that speaks problem+json too is heard, and never believed that a report is wrong.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from gpudiag.words.foreign import plain
 from gpudiag.words.refusals import Refusal
 
 LONGEST_RETRY = 300.0  # seconds, whatever a server asks for
+SERVICE = "gpudiag"
+"""What our API writes under `service` in every problem, so that it is told from whoever else speaks them."""
 
 
 class Answer:
@@ -47,13 +50,14 @@ class Answer:
 class ApiError(GpudiagError):
     """The API gave no usable answer. `problem` holds its problem+json, where it sent one.
 
-    `answered` is the HTTP status, None where none came. The message is what the server says, or a sentence
-    of ours that every language has.
+    `answered` is the HTTP status, None where none came; `ours` tells whether our API said it. The message
+    is what the server says, or a sentence of ours that every language has.
     """
 
     exit_code = 3
     status = 502
     answered: int | None = None
+    ours = False
 
     def __init__(self, message: str | Refusal, problem: Mapping[str, Any] | None = None) -> None:
         super().__init__(str(message))
@@ -119,25 +123,26 @@ _SAID_BY_US: dict[int, type[ApiError]] = {
     415: Refused,
     422: Refused,
 }
+_LIKE_OURS: dict[int, type[ApiError]] = {401: Unauthorized, 403: Forbidden, 404: NotFound}
+"""What a problem of an API older than its naming itself is taken for: nothing is dropped for these."""
 _SAID_BY_ANYBODY: dict[int, type[ApiError]] = {429: Busy, 503: Busy}
 
 
 def failure(answer: Answer, url: str) -> ApiError:
     """What an answer that is no success means."""
     problem = _problem(answer)
-    kind = _SAID_BY_ANYBODY.get(answer.status, Broken)
-    if problem:
-        kind = _SAID_BY_US.get(answer.status, kind)
-    said = problem.get("detail") or problem.get("title")
-    error = kind(plain(said, 1_000) if said else _in_words(answer, url), problem)
-    error.answered = answer.status
+    ours = problem.get("service") == SERVICE
+    kinds = _SAID_BY_US if ours else _LIKE_OURS if problem else {}
+    kind = kinds.get(answer.status) or _SAID_BY_ANYBODY.get(answer.status, Broken)
+    error = kind(_sentence(answer, url, problem, ours), problem)
+    error.answered, error.ours = answer.status, ours
     if isinstance(error, Busy):
         error.retry_after = _seconds(answer.headers.get("retry-after"), Busy.retry_after)
     return error
 
 
 def _problem(answer: Answer) -> dict[str, Any]:
-    """What our API says of an error; empty where it was not our API that answered."""
+    """The problem that an answer brings, whoever says it; empty where it brings none."""
     if not answer.headers.get("content-type", "").startswith("application/problem+json"):
         return {}
     try:
@@ -147,11 +152,24 @@ def _problem(answer: Answer) -> dict[str, Any]:
     return decoded if isinstance(decoded, dict) else {}
 
 
+def _sentence(answer: Answer, url: str, problem: Mapping[str, Any], ours: bool) -> str | Refusal:
+    """What our API says of it, or what is to be said of an answer that is not known to be our API's."""
+    said = plain(problem.get("detail") or problem.get("title") or "", 1_000)
+    if said and ours:
+        return said
+    if said:
+        return Refusal("api-unnamed", url=url, told=_told(answer.status), said=said)
+    return _in_words(answer, url)
+
+
+def _told(status: int) -> str:
+    known = status in HTTPStatus._value2member_map_
+    return f"{status} {HTTPStatus(status).phrase}" if known else f"{status}"
+
+
 def _in_words(answer: Answer, url: str) -> Refusal:
     """The sentence for an answer that brings none of ours."""
-    status = answer.status
-    known = status in HTTPStatus._value2member_map_
-    told = f"{status} {HTTPStatus(status).phrase}" if known else f"{status}"
+    status, told = answer.status, _told(answer.status)
     if 300 <= status < 400 and "location" in answer.headers:
         onward = plain(answer.headers["location"], 200)
         return Refusal("api-sends-on", url=url, onward=onward, told=told)

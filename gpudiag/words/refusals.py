@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpudiag.errors import GpudiagError
 from gpudiag.words.programs import words
 
@@ -20,13 +22,21 @@ class Refusal(GpudiagError):
         self.values = values
 
     def said(self, language: str) -> str:
-        sentence: str = words(language).REFUSED[self.key]
-        return sentence.format(**{name: in_language(value, language) for name, value in self.values.items()})
+        return filled(words(language).REFUSED[self.key], self.values, language)
 
     def __str__(self) -> str:
         return self.said("en")
 
 
-def in_language(value: object, language: str) -> object:
-    """What goes into a sentence: an error of ours as it is said in that language."""
-    return value.said(language) if isinstance(value, GpudiagError) else value
+def agent_says(key: str, language: str, **values: object) -> str:
+    """A line that the agent says while it runs."""
+    return filled(words(language).AGENT[key], values, language)
+
+
+def filled(sentence: str, values: Mapping[str, object], language: str) -> str:
+    """A sentence with its values, in which an error of ours is said in the same language."""
+    said = {
+        name: value.said(language) if isinstance(value, GpudiagError) else value
+        for name, value in values.items()
+    }
+    return sentence.format(**said)

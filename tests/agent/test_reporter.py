@@ -9,13 +9,15 @@ import pytest
 
 from gpudiag.agent.reporter import LONGEST_WAIT, Reporter
 from gpudiag.agent.spool import Spool
-from gpudiag.client import Busy, Refused, Unauthorized, Unreachable
+from gpudiag.client import Answer, Busy, Refused, Unauthorized, Unreachable
+from gpudiag.client.failures import failure
 
 
 class Server:
-    """The API's side: takes snapshots, or fails as told."""
+    """The API's side: takes snapshots, or fails as told; nothing larger than `largest` gets through to it."""
 
     def __init__(self) -> None:
+        self.largest = 1_000
         self.got: list[bytes] = []
         self.fails: Exception | None = None
         self.tries = 0
@@ -24,6 +26,8 @@ class Server:
         self.tries += 1
         if self.fails is not None:
             raise self.fails
+        if len(snapshot) > self.largest:
+            raise failure(Answer(413, {"content-type": "text/html"}, b"<h1>413</h1>"), "http://api")
         self.got.append(snapshot)
         return {}
 
@@ -174,3 +178,94 @@ def test_a_trouble_is_said_once(server: Server, reporter: Reporter, said: list[s
         reporter.report(b"x", number * 100.0)
 
     assert said == ["nothing listens"]
+
+
+LARGE = b"x" * 2_000
+
+
+def test_a_snapshot_that_is_too_large_for_a_proxy_does_not_hold_up_the_others(
+    server: Server, reporter: Reporter, said: list[str], tmp_path: Path
+) -> None:
+    snapshots = [b"one", LARGE, b"three", b"four"]
+    for number, snapshot in enumerate(snapshots):
+        reporter.report(snapshot, number * 10.0)
+    drain(reporter, 40.0)
+
+    assert server.got == [b"one", b"three", b"four"]
+    assert (reporter.lost, reporter.waiting) == (1, 0)
+    aside = list(tmp_path.glob("set-aside/*.jsonl"))
+    assert [LARGE + b"\n"] == [file.read_bytes() for file in aside]
+    assert any(str(aside[0]) in line and "413" in line for line in said)
+
+
+def test_where_all_are_too_large_none_is_lost_and_all_arrive_when_the_limit_is_raised(
+    server: Server, reporter: Reporter
+) -> None:
+    snapshots = [LARGE + b"%d" % number for number in range(30)]
+    now = 0.0
+    for snapshot in snapshots:
+        reporter.report(snapshot, now)
+        now += 10
+    assert (server.got, reporter.lost, reporter.waiting) == ([], 0, 30)
+
+    server.largest = 10_000
+    drain(reporter, now)
+    assert sorted(server.got) == sorted(snapshots)
+    assert reporter.lost == 0
+
+
+def test_of_several_that_are_too_large_each_is_set_aside(
+    server: Server, reporter: Reporter, tmp_path: Path
+) -> None:
+    for number, snapshot in enumerate([LARGE, LARGE, LARGE, b"small", LARGE, b"last"]):
+        reporter.report(snapshot, number * 1.0)
+    now = 10.0
+    for _ in range(60):
+        now += reporter.push(now) or 1.0
+        reporter.report(b"new %f" % now, now)
+
+    assert [b"small", b"last"] == [snapshot for snapshot in server.got if not snapshot.startswith(b"new")]
+    assert (4, 4) == (reporter.lost, len(list(tmp_path.glob("set-aside/*.jsonl"))))
+
+
+def test_one_that_is_alone_waits_for_the_way_to_be_free(server: Server, reporter: Reporter) -> None:
+    reporter.report(LARGE, 0.0)
+    now = 0.0
+    for _ in range(20):
+        now += reporter.push(now) + 0.001
+    assert (reporter.waiting, reporter.lost) == (1, 0)
+
+    server.largest = 10_000
+    drain(reporter, now)
+    assert server.got == [LARGE]
+
+
+def test_a_problem_that_does_not_name_our_api_drops_nothing(
+    server: Server, reporter: Reporter, said: list[str]
+) -> None:
+    theirs = Answer(422, {"content-type": "application/problem+json"}, b'{"detail": "no such route"}')
+    server.fails = failure(theirs, "http://gateway")
+    reporter.report(b"one", 0.0)
+    assert (reporter.waiting, reporter.lost) == (1, 0)
+    assert "no such route (so says what answers at http://gateway, 422" in said[0]
+
+    server.fails = None
+    drain(reporter, 40.0)
+    assert server.got == [b"one"]
+
+
+def test_what_the_agent_says_is_said_in_korean_too(server: Server, tmp_path: Path, said: list[str]) -> None:
+    reporter = Reporter(server, Spool(tmp_path), say=said.append, language="ko", chance=random.Random(7))
+    server.fails = Refused("gpus[0]")
+    reporter.report(b"one", 0.0)
+    server.fails = failure(Answer(502, {}, b""), "http://api")
+    reporter.report(b"two", 10.0)
+    server.fails = None
+    drain(reporter, 100.0)
+
+    assert [line.split(":")[0] for line in said] == [
+        "API가 거절한 스냅샷을 버립니다",
+        "http",
+        "다시 보고합니다. 전송 대기 중인 스냅샷",
+    ]
+    assert "이유 없이 502 Bad Gateway 응답을 보냈습니다" in said[1]

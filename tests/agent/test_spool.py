@@ -175,3 +175,24 @@ def test_order_holds_over_any_sequence(steps: list[str]) -> None:
                 spool = Spool(Path(folder))
 
         assert drained(spool) == expected
+
+
+def test_what_is_set_aside_takes_a_bounded_place_and_is_counted(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, largest_bytes=80_000)
+    for number in range(10):
+        spool.add(b'{"number": %d, "more": "' % number + b"x" * 3_000 + b'"}')
+    files = [spool.set_aside() for _ in range(10)]
+
+    assert (0, 10) == (len(spool), spool.lost)
+    assert sorted(tmp_path.glob("set-aside/*")) == files[-3:]
+    assert [] == [path for path in tmp_path.iterdir() if path.is_file()]
+
+
+def test_a_restarted_agent_leaves_alone_what_was_set_aside(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.add(b"large")
+    spool.add(b"next")
+    spool.set_aside()
+
+    assert [b"next"] == drained(Spool(tmp_path))
+    assert 1 == len(list(tmp_path.glob("set-aside/*.jsonl")))

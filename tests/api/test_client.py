@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import math
 import zlib
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
@@ -24,6 +25,7 @@ class Proxy(Loopback):
     def __init__(self, api: Api) -> None:
         self._api = api
         self.refuses: dict[str | None, int] = {}  # Content-Encoding → status
+        self.largest: float = math.inf  # bytes of a body
         self.unpacks = False  # the body, and leaves the header as it was
         self.seen: list[str | None] = []  # Content-Encoding of each request
         super().__init__()
@@ -34,6 +36,9 @@ class Proxy(Loopback):
         self.seen.append(packing)
         if packing in self.refuses:
             self.send(request, self.refuses[packing], b"<h1>Not here</h1>", Content_Type="text/html")
+            return
+        if len(body) > self.largest:
+            self.send(request, 413, b"<h1>Too large</h1>", Content_Type="text/html")
             return
         if self.unpacks:
             body = _unpacked(body, packing)
@@ -208,6 +213,32 @@ def test_a_body_that_is_too_large_for_a_proxy_is_not_refused_by_the_api(
 
     with Client(there.address) as client, pytest.raises(Broken, match="raise its limit"):
         client.send(b"{}")
+
+
+def test_what_is_too_large_as_it_is_packed_for_speed_is_packed_tight(
+    api: Api, proxy: Proxy, client: Client
+) -> None:
+    api.clock.now += 10
+    one = reports(api, 1)[0]
+    quick, tight = (len(zstandard.ZstdCompressor(level).compress(one)) for level in (3, 19))
+    proxy.largest = (quick + tight) // 2
+
+    assert tight < quick
+    assert client.send(one)["stored"] == 1
+    assert proxy.seen == ["zstd", "zstd"]
+
+
+def test_what_speaks_of_problems_without_naming_itself_is_heard_and_not_believed(
+    elsewhere: Callable[..., Elsewhere],
+) -> None:
+    there = elsewhere(422, b'{"detail": "no such route"}', Content_Type="application/problem+json")
+
+    with (
+        Client(there.address) as client,
+        pytest.raises(Broken, match=r"no such route .*is the address right") as said,
+    ):
+        client.send(b"{}")
+    assert not said.value.ours
 
 
 def test_an_address_that_sends_on_says_where_to(elsewhere: Callable[..., Elsewhere]) -> None:

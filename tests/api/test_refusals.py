@@ -68,6 +68,7 @@ def test_a_korean_reader_is_refused_in_korean(
     english = refused(node.api, method, path, body, "en")
 
     assert status == korean["status"] == english["status"]
+    assert korean["service"] == "gpudiag"
     assert words in korean["detail"]
     assert not HANGUL.search(english["detail"])
 

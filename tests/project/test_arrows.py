@@ -25,7 +25,7 @@ ALLOWED: list[tuple[str, set[str]]] = [
     ("gpudiag.client", {"gpudiag", "gpudiag.errors", "gpudiag.model", "gpudiag.words"}),
     ("gpudiag.settings", VERBS),
     ("gpudiag.agent", {"gpudiag", "gpudiag.errors", "gpudiag.model", "gpudiag.workloads", "gpudiag.xid",
-                       "gpudiag.kernel_lines", "gpudiag.engines", "gpudiag.client"}),
+                       "gpudiag.kernel_lines", "gpudiag.engines", "gpudiag.client", "gpudiag.words"}),
     ("gpudiag.cli", EDGES | {"gpudiag"}),
     ("gpudiag", VERBS),
     ("api", EDGES | {"gpudiag"}),

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from gpudiag.words.programs import en
+
 
 def words(language: str) -> ModuleType:
-    """The sentences of one language; English where it has none."""
+    """The sentences of one language; English, which is always at hand, where it has none."""
     if language == "ko":
         from gpudiag.words.programs import ko
 
         return ko
-    from gpudiag.words.programs import en
-
     return en

@@ -71,6 +71,10 @@ REFUSED = {  # what cannot be read, and what to do
         "what answers at {url} is not the gpudiag API, or a proxy in front of it refuses us ({told}); "
         "is the address right? It looks like http://SERVER:8000"
     ),
+    "api-unnamed": (
+        "{said} (so says what answers at {url}, {told}, without naming itself as the gpudiag API; "
+        "is the address right?)"
+    ),
     "settings-unreadable": "settings file {file} cannot be read: {reason}",
     "settings-not-text": "settings file {file} is not UTF-8 text",
     "settings-not-toml": "settings file {file} is not valid TOML: {reason}",
@@ -116,4 +120,18 @@ DONE = {  # what a command says that did what it was told
     "recorded": "{count} snapshots in {file}. See its diagnosis: gpudiag replay {file}",
     "recorded-one": "{count} snapshot in {file}. See its diagnosis: gpudiag replay {file}",
     "replayed": "{count} snapshots sent to {api}.",
+}
+AGENT = {  # what the agent says while it runs
+    "reports": "reports {node} to {api} every {seconds} s",
+    "no-snapshot": "no snapshot this time: {error}",
+    "driver-replaced": "the driver was replaced: starting again with its new library",
+    "refused": "the API refused a snapshot, which is dropped: {error}",
+    "wrong-token": "{error}. Is the token right for this node? gpudiag token create agent NODE",
+    "wrong-address": "{error} Is the address of the API right? It looks like http://SERVER:8000",
+    "failed": "sending failed: {error}",
+    "again": "reporting again, {count} snapshots wait",
+    "set-aside": (
+        "one snapshot gets no further than something in front of the API, and others do: {error}. It is set "
+        "aside in {file}; when the way is free: gpudiag replay FILE --api URL --token-file FILE"
+    ),
 }

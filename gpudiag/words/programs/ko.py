@@ -76,6 +76,9 @@ REFUSED = {
         "{url} 주소의 서버는 gpudiag API가 아니거나, 그 앞의 프록시가 요청을 거부합니다({told}). 주소가 "
         "맞는지 확인하십시오. http://SERVER:8000과 같은 형식입니다"
     ),
+    "api-unnamed": (
+        "{said} ({url} 주소의 응답: {told}. gpudiag API라고 밝히지 않은 응답이니 주소가 맞는지 확인하십시오)"
+    ),
     "settings-unreadable": "설정 파일 {file}: 읽을 수 없습니다({reason})",
     "settings-not-text": "설정 파일 {file}: UTF-8 텍스트가 아닙니다",
     "settings-not-toml": "설정 파일 {file}: 올바른 TOML이 아닙니다({reason})",
@@ -129,4 +132,18 @@ DONE = {
     "recorded": "{file} 파일에 스냅샷 {count}개를 썼습니다. 진단 보기: gpudiag replay {file}",
     "recorded-one": "{file} 파일에 스냅샷 {count}개를 썼습니다. 진단 보기: gpudiag replay {file}",
     "replayed": "{api} 주소로 스냅샷 {count}개를 보냈습니다.",
+}
+AGENT = {
+    "reports": "{node} 노드를 {seconds}초마다 {api} 주소로 보고합니다",
+    "no-snapshot": "이번에는 스냅샷을 만들지 못했습니다: {error}",
+    "driver-replaced": "드라이버가 교체되어 새 라이브러리로 다시 시작합니다",
+    "refused": "API가 거절한 스냅샷을 버립니다: {error}",
+    "wrong-token": "{error}. 이 노드의 토큰이 맞는지 확인하십시오: gpudiag token create agent NODE",
+    "wrong-address": "{error} API의 주소가 맞는지 확인하십시오. http://SERVER:8000과 같은 형식입니다",
+    "failed": "전송에 실패했습니다: {error}",
+    "again": "다시 보고합니다. 전송 대기 중인 스냅샷: {count}개",
+    "set-aside": (
+        "API 앞에서 스냅샷 하나만 거부되고 다른 스냅샷은 통과합니다: {error}. 거부된 것은 {file} 파일에 따로 "
+        "두었습니다. 통과할 수 있게 되면 보내십시오: gpudiag replay FILE --api URL --token-file FILE"
+    ),
 }

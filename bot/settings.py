@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import platformdirs
 
+from bot.watching import EDIT_SECONDS, SETTLE_SECONDS
 from gpudiag.errors import GpudiagError
 from gpudiag.settings import BotSettings
 
@@ -43,6 +44,9 @@ class Settings:
     answer_seconds: float = 0.008  # how long an acknowledgement waits for the answer, to carry it
     api_seconds: float = 10.0
     reconnect_seconds: float = 3.0  # how often it is looked whether Socket Mode's connection still stands
+    look_seconds: float = 2.0  # how often our API is asked what opened and ended
+    settle_seconds: float = SETTLE_SECONDS
+    edit_seconds: float = EDIT_SECONDS
 
     def __repr__(self) -> str:
         return f"Settings(api_url={self.api_url!r}, host={self.host!r}, port={self.port})"

@@ -39,9 +39,17 @@ class Order:
 class Watching:
     """All cards of all channels. One at a time may run; the lease in the state sees to that."""
 
-    def __init__(self, state: State, muted: Callable[[str, str], bool] = lambda node, rule: False):
+    def __init__(
+        self,
+        state: State,
+        muted: Callable[[str, str], bool] = lambda node, rule: False,
+        *,
+        settle_seconds: float = SETTLE_SECONDS,
+        edit_seconds: float = EDIT_SECONDS,
+    ):
         self.state = state
         self.muted = muted
+        self.settle_seconds, self.edit_seconds = settle_seconds, edit_seconds
         self.cards = [card_from(data) for _, _, _, data in state.episodes()]
         self.silent: dict[str, float] = {
             str(m.node): m.since for c in self.cards for m in c.members if m.rule == SILENCE and m.is_open
@@ -142,7 +150,7 @@ class Watching:
     def edit_is_due(self, card: Card, now: float, blind: float | None) -> bool:
         if card.fingerprint(blind) == card.shown:
             return False
-        least = FLAPPING_SECONDS if any(m.flapping(now) for m in card.members) else EDIT_SECONDS
+        least = FLAPPING_SECONDS if any(m.flapping(now) for m in card.members) else self.edit_seconds
         budget = len(self.edits) < EDITS_PER_MINUTE or now - self.edits[0] >= 60.0
         return now - card.sent_at >= least and budget
 
@@ -153,7 +161,7 @@ class Watching:
         """Cards whose message is to be posted now, put together where they belong together."""
         ready: dict[tuple[str, str], list[Card]] = {}
         for card in self.cards:
-            if card.ts is None and self.may_send(card, now) and now - card.created >= SETTLE_SECONDS:
+            if card.ts is None and self.may_send(card, now) and now - card.created >= self.settle_seconds:
                 ready.setdefault((card.team, card.channel), []).append(card)
         out: list[Card] = []
         for place, cards in ready.items():

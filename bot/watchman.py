@@ -22,7 +22,6 @@ from gpudiag.errors import GpudiagError
 
 log = logging.getLogger("gpudiag.bot.watching")
 
-PERIOD_SECONDS = 2.0
 LEASE_SECONDS = 30.0
 MOST_PAGES = 50
 UNWRITABLE = {"channel_not_found", "is_archived", "not_in_channel", "restricted_action", "no_permission"}
@@ -60,7 +59,7 @@ class Watchman:
             self.state.release("watching", self.name)
 
     def wake(self) -> None:
-        """Something was decided: look now, not in two seconds."""
+        """Something was decided: look now, not in a while."""
         self.woken.set()
 
     def run(self) -> None:
@@ -68,8 +67,8 @@ class Watchman:
             try:
                 self.step()
             except Exception:
-                log.exception("watching failed; it goes on in %.0f s", PERIOD_SECONDS)
-            self.woken.wait(PERIOD_SECONDS)
+                log.exception("watching failed; it goes on in %.0f s", self.settings.look_seconds)
+            self.woken.wait(self.settings.look_seconds)
             self.woken.clear()
 
     def step(self) -> None:
@@ -79,7 +78,12 @@ class Watchman:
             self.watching = None
             return
         if self.watching is None:  # the lease is new: what the other worker kept is read again
-            self.watching = Watching(self.state, self.is_muted)
+            self.watching = Watching(
+                self.state,
+                self.is_muted,
+                settle_seconds=self.settings.settle_seconds,
+                edit_seconds=self.settings.edit_seconds,
+            )
         try:
             self.read(self.watching, now)
             self.watching.sighted()

@@ -15,7 +15,7 @@ from bot.program import Program, build
 from bot.settings import Settings
 from tests.bot.recorded import RecordedApi
 from tests.doubles.slack.people import SECRET, ByHttp, BySocket, Person
-from tests.doubles.slack.server import SlackDouble
+from tests.doubles.slack.server import Message, SlackDouble
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +49,9 @@ def settings(slack: SlackDouble, api: RecordedApi, tmp_path: Path) -> Settings:
         answer_seconds=2.0,
         api_seconds=3.0,
         reconnect_seconds=0.2,
+        look_seconds=0.1,
+        settle_seconds=0.3,
+        edit_seconds=0.3,
     )
 
 
@@ -80,6 +83,11 @@ class Running:
 class Quiet(WSGIRequestHandler):
     def log(self, *_: object) -> None:
         pass
+
+
+def firing(slack: SlackDouble) -> Message:
+    """The message of what opened, as soon as it stands in its channel."""
+    return slack.wait(lambda: next((m for m in slack.posts() if "Firing" in m.text), None))
 
 
 @pytest.fixture

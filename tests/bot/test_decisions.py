@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.watching import SETTLE_SECONDS
-from tests.bot.conftest import Running
+from tests.bot.conftest import Running, firing
 from tests.bot.recorded import RecordedApi
 from tests.doubles.slack.people import ByHttp, Person
 from tests.doubles.slack.server import Message, SlackDouble
@@ -21,9 +20,7 @@ def alert(person: Person, bot: Running, slack: SlackDouble, api: RecordedApi) ->
     person.types("watch all")
     slack.wait(lambda: bot.program.state.note("cursor"))
     api.opens("node-7")
-    return slack.wait(
-        lambda: next((m for m in slack.posts() if "Firing" in m.text), None), SETTLE_SECONDS + 10
-    )
+    return firing(slack)
 
 
 def test_watching_is_said_publicly_with_who(person: Person, slack: SlackDouble):
@@ -73,7 +70,7 @@ def test_a_mute_by_a_pattern_keeps_its_nodes_quiet(
     slack.wait(lambda: bot.program.state.note("cursor"))
     api.opens("node-71")
     api.opens("node-2")
-    told = slack.wait(lambda: [m.text for m in slack.posts() if "Firing" in m.text], SETTLE_SECONDS + 10)
+    told = slack.wait(lambda: [m.text for m in slack.posts() if "Firing" in m.text])
 
     assert [text.split("Act now")[0] for text in told] == ["Firing: Uncorrectable ECC errors on node-2 "]
 
@@ -89,7 +86,7 @@ def test_acknowledging_is_kept_by_the_api_said_in_the_thread_and_shown(
 ):
     person.presses(alert, "Acknowledge")
     said = slack.wait(lambda: next((m for m in slack.posts() if m.thread_ts == alert.ts), None))
-    slack.wait(lambda: alert.edits, 15)
+    slack.wait(lambda: alert.edits)
 
     assert "by <@U0001>" in said.words
     assert api.decided[0][0] == "ack" and api.decided[0][1]["by"] == "slack:T0001:U0001"
@@ -101,7 +98,7 @@ def test_acknowledging_is_kept_by_the_api_said_in_the_thread_and_shown(
 def test_pressing_twice_decides_once(alert: Message, person: Person, slack: SlackDouble, api: RecordedApi):
     for _ in range(2):
         person.presses(alert, "Acknowledge")
-    slack.wait(lambda: alert.edits, 15)
+    slack.wait(lambda: alert.edits)
 
     assert [kind for kind, _ in api.decided] == ["ack"]
     assert len([m for m in slack.posts() if m.thread_ts == alert.ts]) == 1
@@ -133,7 +130,7 @@ def test_an_alert_that_ends_is_edited_and_its_buttons_vanish(
     alert: Message, slack: SlackDouble, api: RecordedApi
 ):
     api.resolves("node-7", api.feed[0]["finding"]["id"])
-    slack.wait(lambda: alert.edits, 15)
+    slack.wait(lambda: alert.edits)
 
     assert alert.text.startswith("Resolved: Uncorrectable ECC errors on node-7")
     assert alert.labels == ["Runbook"]
@@ -141,7 +138,7 @@ def test_an_alert_that_ends_is_edited_and_its_buttons_vanish(
 
 def test_a_decision_made_elsewhere_is_followed(alert: Message, slack: SlackDouble, api: RecordedApi):
     api.acknowledge(api.feed[0]["finding"]["id"], {"by": "mkim", "why": "on it"})
-    slack.wait(lambda: alert.edits, 15)
+    slack.wait(lambda: alert.edits)
 
     assert "acknowledged by `mkim`" in alert.words
 
@@ -189,7 +186,7 @@ def test_a_channel_in_korean_gets_its_alerts_in_korean(
     slack.wait(lambda: bot.program.state.note("cursor"))
     api.opens("node-7")
 
-    assert slack.wait(lambda: next((m for m in slack.posts() if "발생" in m.text), None), SETTLE_SECONDS + 10)
+    assert slack.wait(lambda: next((m for m in slack.posts() if "발생" in m.text), None))
 
 
 def test_slack_limiting_us_is_waited_for(person: Person, bot: Running, slack: SlackDouble, api: RecordedApi):
@@ -197,7 +194,7 @@ def test_slack_limiting_us_is_waited_for(person: Person, bot: Running, slack: Sl
     slack.wait(lambda: bot.program.state.note("cursor"))
     slack.rate_limits("chat.postMessage", 1, retry_after=1)
     api.opens("node-7")
-    slack.wait(lambda: next((m for m in slack.posts() if "Firing" in m.text), None), SETTLE_SECONDS + 20)
+    firing(slack)
 
     assert slack.calls["chat.postMessage"] == 2
 
@@ -209,7 +206,7 @@ def test_a_channel_that_cannot_be_written_to_is_named_by_the_doctor(
     slack.missing_channels.add("C0001")
     slack.wait(lambda: bot.program.state.note("cursor"))
     api.opens("node-7")
-    slack.wait(lambda: bot.program.state.note("unwritable:C0001"), SETTLE_SECONDS + 10)
+    slack.wait(lambda: bot.program.state.note("unwritable:C0001"))
 
     assert "channel C0001 cannot be written to (not_in_channel)" in person.asks("doctor").words
 
@@ -221,6 +218,6 @@ def test_a_second_worker_stands_by_and_one_message_is_posted(
         person.types("watch all")
         slack.wait(lambda: bot.program.state.note("cursor"))
         api.opens("node-7")
-        slack.wait(lambda: next((m for m in slack.posts() if "Firing" in m.text), None), SETTLE_SECONDS + 10)
+        firing(slack)
 
     assert len([m for m in slack.posts() if "Firing" in m.text]) == 1

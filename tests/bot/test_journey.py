@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.watching import SETTLE_SECONDS
 from gpudiag.rules.situations import GIB
 from tests.api.conftest import Api, ReportingNode
-from tests.bot.conftest import Running
+from tests.bot.conftest import Running, firing
 from tests.doubles.slack import judge
 from tests.doubles.slack.people import ByHttp, Person
 from tests.doubles.slack.server import Message, SlackDouble
@@ -78,11 +77,9 @@ def test_a_lost_gpu_is_told_acknowledged_and_kept(
     person.types("watch all")
     slack.wait(lambda: bot.program.state.note("cursor"))
     node.loses_its_gpu().passes(seconds=30)
-    alert = slack.wait(
-        lambda: next((m for m in slack.posts() if "Firing" in m.text), None), SETTLE_SECONDS + 10
-    )
+    alert = firing(slack)
     person.presses(alert, "Acknowledge")
-    slack.wait(lambda: "acknowledged by <@U0001>" in alert.words, 20)
+    slack.wait(lambda: "acknowledged by <@U0001>" in alert.words)
     finding = next(i["finding"] for i in server.client.findings()["items"] if i["what"] == "acknowledged")
     deeds = server.client.finding(finding["id"])["decisions"]
 
@@ -95,11 +92,9 @@ def test_a_silent_node_is_shown_as_no_data(journey, node: ReportingNode, server:
     person.types("watch all")
     slack.wait(lambda: bot.program.state.note("cursor"))
     node.loses_its_gpu().passes(seconds=30)
-    alert = slack.wait(
-        lambda: next((m for m in slack.posts() if "Firing" in m.text), None), SETTLE_SECONDS + 10
-    )
+    alert = firing(slack)
     server.time_passes(900)
-    slack.wait(lambda: alert.text.startswith("No data"), 30)
+    slack.wait(lambda: alert.text.startswith("No data"))
 
     assert "not resolved, not known" in alert.words
 

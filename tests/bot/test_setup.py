@@ -213,11 +213,11 @@ def test_the_program_speaks_socket_mode_and_follows_slack(settings, slack: Slack
         command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as program:
         try:
-            slack.wait(lambda: slack.sockets, 20)
+            slack.wait(lambda: slack.sockets)
             person = Person(slack, BySocket(slack))
             before = person.asks("why node-3")
             slack.sockets[0].send({"type": "disconnect", "reason": "refresh_requested"})
-            slack.wait(lambda: len(slack.sockets) > 1, 20)
+            slack.wait(lambda: len(slack.sockets) > 1)
             after = person.asks("why node-3")
             program.send_signal(signal.SIGTERM)
             program.wait(20)

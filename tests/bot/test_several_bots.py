@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 from bot.settings import Settings
-from bot.watching import SETTLE_SECONDS
 from tests.bot.conftest import Running
 from tests.bot.recorded import RecordedApi
 from tests.doubles.slack.people import BySocket, Person
@@ -31,10 +30,10 @@ def test_two_bots_with_one_file_tell_once_and_the_second_takes_over_at_once(
             first.program.state.watch("T0001", "C0001", "all", "U0001", first.program.desk.clock(), "en")
             slack.wait(lambda: first.program.state.note("cursor"))
             api.opens("node-7")
-            slack.wait(lambda: alerts(slack, "node-7"), SETTLE_SECONDS + 10)
-            time.sleep(3)
+            slack.wait(lambda: alerts(slack, "node-7"))
+            time.sleep(1)  # ten looks of either bot
         api.opens("node-8")
-        slack.wait(lambda: alerts(slack, "node-8"), SETTLE_SECONDS + 10)
+        slack.wait(lambda: alerts(slack, "node-8"))
 
     assert (len(alerts(slack, "node-7")), len(alerts(slack, "node-8"))) == (1, 1)
 
@@ -64,7 +63,7 @@ def test_a_command_whose_acknowledgement_was_cut_off_is_answered_when_it_comes_a
     connected.send(command(slack))
     slack.wait(lambda: any("/v1/nodes/node-3" in asked for asked in api.asked))
     connected.close()
-    again = slack.wait(lambda: slack.sockets[1:] and slack.sockets[1], 15)
+    again = slack.wait(lambda: slack.sockets[1:] and slack.sockets[1])
     again.send(command(slack, retry_attempt=1, retry_reason="timeout"))
     arrived, answer = again.ack_of("envelope-cut", 5)
 
@@ -77,7 +76,7 @@ def test_a_connection_that_broke_while_slack_was_away_comes_back(connected: Conn
     connected.close()
     time.sleep(1)
     slack.comes_back()
-    slack.wait(lambda: len(slack.sockets) > 1, 20)
+    slack.wait(lambda: len(slack.sockets) > 1)
 
     assert Person(slack, BySocket(slack)).asks("why node-3").blocks
 
@@ -91,7 +90,7 @@ def test_an_odd_page_instead_of_an_address_to_connect_to_is_outlived(
     slack.wait(lambda: slack.calls["apps.connections.open"] > 1)
     connected.close()
     slack.odd.clear()
-    slack.wait(lambda: len(slack.sockets) > 1, 20)
+    slack.wait(lambda: len(slack.sockets) > 1)
 
     assert Person(slack, BySocket(slack)).asks("why node-3").blocks
 
@@ -106,7 +105,7 @@ def test_a_slack_that_sends_the_bot_away_again_and_again_is_not_stormed(
                 each.close()
         time.sleep(0.01)
     opened = slack.calls["apps.connections.open"]
-    slack.wait(lambda: slack.sockets[-1].open, 20)
+    slack.wait(lambda: slack.sockets[-1].open)
 
     assert opened <= 10
     assert Person(slack, BySocket(slack)).asks("why node-3").blocks

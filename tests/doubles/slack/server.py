@@ -168,7 +168,7 @@ class SlackDouble:
         """What everybody sees, oldest first."""
         return [m for m in self.messages if m.only_for is None and channel in (None, m.channel)]
 
-    def wait(self, condition: Any, seconds: float = 5.0) -> Any:
+    def wait(self, condition: Any, seconds: float = 30.0) -> Any:
         """What `condition` returns as soon as it is true."""
         deadline = time.monotonic() + seconds
         with self.changed:

@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import json
 import logging
+import os
 import socket
 import subprocess
 import sys
@@ -19,13 +20,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
-from gpudiag.errors import GpudiagError
+from api.words import Sentence, Worded
+from gpudiag.words import language_at
 
 
-class WrongOption(GpudiagError):
+class WrongOption(Worded):
     """A command was called in a way that says nothing."""
+
+
+class Voice:
+    """Says sentences of `api.words` on the terminal, in one language: that of the person by default."""
+
+    def __init__(self, language: str | None = None) -> None:
+        self.language = language or language_at(os.environ)
+
+    def __call__(self, key: str, /, to: TextIO | None = None, **values: object) -> None:
+        print(Sentence(key, **values).said(self.language), file=to, flush=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +60,18 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _serve(options: argparse.Namespace) -> int:
     from api.server import until_told
-    from gpudiag.settings import from_options
+    from gpudiag.settings import from_options, spoken_by
 
     settings = from_options(options, "serve")
-    with until_told() as told, _started(settings) as server:
-        print(f"gpudiag serves at {server.url}", flush=True)
-        print(f"ask: curl {server.url}/diagnose; agents report with: gpudiag agent --api URL", flush=True)
+    say = Voice(spoken_by(settings.serve, options.lang))
+    with until_told() as told, _started(settings, say) as server:
+        say("serve.ready", url=server.url)
         told.wait()
     return 0
 
 
 @contextlib.contextmanager
-def _started(settings: Any) -> Iterator[Any]:
+def _started(settings: Any, say: Voice) -> Iterator[Any]:
     """The server of `settings`, listening; refuses an open address without tokens."""
     from api.access import check_binding
     from api.app import close, create_app
@@ -72,10 +84,7 @@ def _started(settings: Any) -> Iterator[Any]:
     try:
         check_binding(settings.serve.host, made.store)
         if made.store.damaged is not None:
-            print(
-                f"gpudiag: the store was damaged; it lies at {made.store.damaged}, a new one is used",
-                file=sys.stderr,
-            )
+            say("serve.damaged", to=sys.stderr, file=made.store.damaged)
         server = Server(app, settings.serve.host, settings.serve.port).start()
     except BaseException:
         close(app)
@@ -112,18 +121,18 @@ def _up_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _up(options: argparse.Namespace) -> int:
     from api.server import until_told
-    from gpudiag.settings import from_options
+    from gpudiag.settings import from_options, spoken_by
 
     settings = from_options(options, "serve", "agent")
     node = settings.agent.node or socket.gethostname().partition(".")[0]
-    with until_told() as told, _started(settings) as server, _agent_beside(server, node, options):
-        looks = f"looks at {node}, and says what to ask in about {settings.agent.interval:g} s"
-        print(f"gpudiag serves at {server.url}, {looks}", file=sys.stderr, flush=True)
+    say = Voice(spoken_by(settings.serve, options.lang))
+    with until_told() as told, _started(settings, say) as server, _agent_beside(server, node, options):
+        seconds = f"{settings.agent.interval:g}"
+        say("up.looks", to=sys.stderr, url=server.url, node=node, seconds=seconds)
         if _first_answer(server, node, told):
-            print(f"gpudiag watches {node}; pages and API at {server.url}", flush=True)
-            print(f"ask: curl '{server.url}/diagnose?node={node}'", flush=True)
+            say("up.ready", url=server.url, node=node)
         elif not told.is_set():
-            print(f"gpudiag serves at {server.url}, but nothing came of {node} yet", flush=True)
+            say("up.nothing", url=server.url, node=node)
         told.wait()
     return 0
 
@@ -141,7 +150,7 @@ def _agent_beside(server: Any, node: str, options: argparse.Namespace) -> Iterat
         words = ["agent", "--api", server.url, "--node", node, "--token-file", str(token_file)]
         # Its own spool: what another agent left on this host may carry another node's name.
         words += ["--spool", str(Path(folder) / "spool")]
-        for name in ("config", "interval"):
+        for name in ("config", "interval", "lang"):
             if getattr(options, name, None) is not None:
                 words += [f"--{name}", getattr(options, name)]
         # -P: a folder named gpudiag where the person stands is not this program.
@@ -237,23 +246,20 @@ def _store_of(options: argparse.Namespace, *, may_make: bool = False) -> Iterato
     file = file_of(url)
     new = file is not None and not file.exists()
     if new and not may_make:
-        raise WrongOption(
-            f"token: there is no store {file}, so no token; name the server's own with --store, "
-            "or make the first one: gpudiag token create reader"
-        )
+        raise WrongOption("token.no.store", file=file)
     store = Store(url)
     try:
         yield store
     finally:
         store.close()
     if new:
-        print(f"the store {file} is new: a server finds the token there and nowhere else", file=sys.stderr)
+        Voice()("token.new.store", to=sys.stderr, file=file)
 
 
 def _create(options: argparse.Namespace) -> int:
     from api.store.tokens import is_pattern
 
-    node, given, now = _node_of(options), _given(options.from_file), time.time()
+    node, given, now, say = _node_of(options), _given(options.from_file), time.time(), Voice()
     with _store_of(options, may_make=True) as store:
         token = None
         if given is not None:
@@ -264,11 +270,11 @@ def _create(options: argparse.Namespace) -> int:
             print(json.dumps({"token": token, **entry._asdict()}))
         elif token is not None:
             print(token)
-        bound = f", node {node}" if node else ""
-        shown = "the file holds it" if token is None else "shown this once"
-        print(f"id {entry.id}, role {entry.role}{bound}; {shown}", file=sys.stderr)
+        bound = Sentence("token.bound", node=node) if node else ""
+        shown = Sentence("token.shown" if token is not None else "token.in.file")
+        say("token.created", to=sys.stderr, id=entry.id, role=entry.role, bound=bound, shown=shown)
         if node and is_pattern(node):
-            print(_reach(store, entry), file=sys.stderr)
+            say("token.reach", to=sys.stderr, **_reach(store, entry))
     return 0
 
 
@@ -279,10 +285,8 @@ def _given(file: str | None) -> str | None:
     try:
         return Path(file).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise WrongOption(
-            f"token: {file} cannot be read ({reason}); --from wants a file that holds a token"
-        ) from None
+        reason = getattr(error, "strerror", None) or Sentence("token.not.text")
+        raise WrongOption("token.unreadable", file=file, reason=reason) from None
 
 
 def _node_of(options: argparse.Namespace) -> str | None:
@@ -293,48 +297,47 @@ def _node_of(options: argparse.Namespace) -> str | None:
     node: str | None = options.node or options.node_option
     if options.role != "agent":
         if node:
-            raise WrongOption(f"token: a {options.role}'s token is not bound to a node; leave {node!r} out")
+            raise WrongOption("token.of.no.node", role=options.role, node=node)
         return None
     if not node:
-        raise WrongOption(
-            "token: an agent's token is bound to one node, or to a pattern of names: "
-            "gpudiag token create agent NODE; 'gpu-*' for many, '*' for every one"
-        )
+        raise WrongOption("token.of.which.node")
     if is_pattern(node):
         if not narrow_enough(node):
-            raise WrongOption(
-                f"token: the pattern {node!r} has no letter or digit of a name in it, so it could be any "
-                "node's; write a part of the names, such as 'gpu-*', or '*' where every node is meant"
-            )
+            raise WrongOption("token.wide", node=node)
     elif not NODE_NAME.fullmatch(node):
-        raise WrongOption(f"token: {node!r} is no name of a node; letters, digits and . _ : @ + - make one")
+        raise WrongOption("token.no.name", node=node)
     return node
 
 
-def _reach(store: Any, entry: Any) -> str:
+def _reach(store: Any, entry: Any) -> dict[str, Sentence]:
     """How far a token for a pattern reaches: whoever has it can report in the name of any of these."""
     from api.store.tokens import EVERY_NODE
 
     known = [row.name for row in store.snapshots.nodes()]
-    which = "every node" if entry.node == EVERY_NODE else f"every node whose name matches {entry.node}"
-    now = f"{sum(map(entry.covers, known))} of the {len(known)} known here" if known else "none is known yet"
-    return f"whoever has this token can report as {which} ({now})"
+    every = entry.node == EVERY_NODE
+    which = Sentence("token.every") if every else Sentence("token.matching", pattern=entry.node)
+    count = sum(map(entry.covers, known))
+    now = Sentence("token.known", count=count, all=len(known)) if known else Sentence("token.none.known")
+    return {"which": which, "now": now}
 
 
 def _list(options: argparse.Namespace) -> int:
     from api.answers import iso
 
+    say = Voice()
     with _store_of(options) as store:
         entries = store.tokens.all()
     if options.json:
         print(json.dumps([entry._asdict() for entry in entries]))
         return 0
     if not entries:
-        print("there are no tokens; make one: gpudiag token create reader")
+        say("token.none")
     for entry in entries:
-        state = f"revoked {iso(entry.revoked_at)}" if entry.revoked_at else "valid"
+        ended = entry.revoked_at
+        state = Sentence("token.revoked.at", at=iso(ended)) if ended else Sentence("token.valid")
         whose = f"{entry.role:<7} {entry.node or '-':<20}"
-        print(f"{entry.id}  {whose} {iso(entry.created_at)}  {state}  {entry.note}".rstrip())
+        said = state.said(say.language)
+        print(f"{entry.id}  {whose} {iso(entry.created_at)}  {said}  {entry.note}".rstrip())
     return 0
 
 
@@ -342,8 +345,11 @@ def _revoke(options: argparse.Namespace) -> int:
     with _store_of(options) as store:
         revoked = store.tokens.revoke(options.id, time.time())
     if not revoked:
-        raise WrongOption(f"token: there is no valid token {options.id!r}; see: gpudiag token list")
-    print(json.dumps({"revoked": options.id}) if options.json else f"token {options.id} is revoked")
+        raise WrongOption("token.not.valid", id=options.id)
+    if options.json:
+        print(json.dumps({"revoked": options.id}))
+    else:
+        Voice()("token.revoked", id=options.id)
     return 0
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from api.words import Sentence
 from gpudiag.agent.reporter import Reporter
 from gpudiag.agent.spool import Spool
 from gpudiag.client import Client
@@ -49,32 +50,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     from api.server import until_told
-    from gpudiag.settings import from_options
+    from gpudiag.settings import from_options, spoken_by
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s")
     settings = from_options(options, "serve")
+    language = spoken_by(settings.serve, options.lang)
     with until_told() as told, tempfile.TemporaryDirectory(prefix="gpudiag-demo-") as folder:
         show = Demo(settings, Path(folder), seed=options.seed)
         try:
             show.start(told)
             if not told.is_set():
-                print(welcome(show.url), flush=True)
+                print(welcome(show.url, language), flush=True)
             told.wait()
         finally:
             show.stop()
     return 0
 
 
-def welcome(url: str) -> str:
-    return (
-        f"A simulated fleet of eight nodes reports to {url}\n"
-        f"  pages      {url}/    {url}/nodes/{EXAMPLE}\n"
-        f"  simulator  {url}/simulator    chat  {url}/chat\n"
-        f"ask why, in another terminal:\n"
-        f"  curl '{url}/diagnose?node={EXAMPLE}'\n"
-        f"  gpudiag why node-7 --api {url}\n"
-        f"Ctrl-C ends it; nothing is kept."
-    )
+def welcome(url: str, language: Language) -> str:
+    """Where everything is, and what to ask first."""
+    return Sentence("demo.ready", url=url, node=EXAMPLE).said(language)
 
 
 @dataclass

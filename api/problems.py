@@ -13,7 +13,7 @@ from flask import Flask, Response, current_app, request
 from markupsafe import escape
 from werkzeug.exceptions import HTTPException
 
-from api.words import Sentence
+from api.words import Sentence, Worded
 from gpudiag.client.failures import SERVICE
 from gpudiag.errors import GpudiagError
 from gpudiag.words import Language, language_in, language_of
@@ -29,21 +29,15 @@ ADVISED = (404, 405, 413, 415)
 """Statuses of the framework for which we have a sentence of our own."""
 
 
-class Refused(GpudiagError):
-    """What the API refuses: a sentence of `api.words` by its key, and the values that go into it.
+class Refused(Worded):
+    """What the API refuses to whoever asks.
 
     `nearest` are names like the one that was asked for, each of which could be asked for instead.
     """
 
     def __init__(self, key: str, /, nearest: Sequence[str] = (), **values: object) -> None:
-        super().__init__(key)
-        self.sentence, self.nearest = Sentence(key, **values), list(nearest)
-
-    def said(self, language: str) -> str:
-        return self.sentence.said(language)
-
-    def __str__(self) -> str:
-        return self.said("en")
+        super().__init__(key, **values)
+        self.nearest = list(nearest)
 
 
 class BadRequest(Refused):

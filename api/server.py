@@ -25,7 +25,7 @@ from api.app import close
 from api.bodies import PATIENCE_SECONDS, Bodies, WsgiApp
 from api.front import Front
 from api.parts import KEY, parts_of
-from gpudiag.errors import GpudiagError
+from api.words import Worded
 
 BACKLOG = 4_096
 # Granian's limit counts connections, idle ones too: below the number of agents it would shut people out.
@@ -35,7 +35,7 @@ SWITCH_SECONDS = 0.001  # a thread that puts a long answer in words lets the oth
 M_ARENA_MAX = -8  # malloc.h of glibc; others ignore it or have no such function
 
 
-class CannotListen(GpudiagError):
+class CannotListen(Worded):
     """The address is taken, not ours, or not allowed."""
 
     exit_code = 3
@@ -147,7 +147,7 @@ def _listen(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except socket.gaierror:
-        raise CannotListen(f"there is no address {host!r} to listen on; try 127.0.0.1 or 0.0.0.0") from None
+        raise CannotListen("listen.nowhere", host=host) from None
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -159,14 +159,12 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            raise CannotListen(
-                f"port {port} on {host} is taken; give another one: --port {port + 1}"
-            ) from None
+            other = port + 1 if port < 65_535 else 8000
+            raise CannotListen("listen.taken", host=host, port=port, other=other) from None
         if error.errno in (errno.EACCES, errno.EPERM):
-            raise CannotListen(
-                f"this user may not listen on port {port}; give one above 1023: --port 8000"
-            ) from None
-        raise CannotListen(f"cannot listen on {host}:{port} ({os.strerror(error.errno or 0)})") from None
+            raise CannotListen("listen.forbidden", port=port) from None
+        reason = os.strerror(error.errno or 0)
+        raise CannotListen("listen.other", host=host, port=port, reason=reason) from None
     return listening
 
 

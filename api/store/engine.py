@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
-from gpudiag.errors import GpudiagError
+from api.words import Worded
 
 try:
     import fcntl
@@ -28,7 +28,7 @@ PAGE_BYTES = 16_384  # blobs of some KiB fit without overflow pages
 BUSY_SECONDS = 5.0
 
 
-class StoreError(GpudiagError):
+class StoreError(Worded):
     """The store failed in a way that has no name of its own."""
 
     status = 503
@@ -111,18 +111,14 @@ def _postgresql(url: URL) -> Engine:
     try:
         return create_engine(url, pool_size=8, max_overflow=24, pool_pre_ping=True)
     except ModuleNotFoundError:
-        raise StoreUnreachable(
-            "store: PostgreSQL needs the psycopg package; install it: pip install 'gpudiag[postgresql]'"
-        ) from None
+        raise StoreUnreachable("store.psycopg") from None
 
 
 def _make_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreUnreachable(
-            f"store: the folder {path.parent} cannot be made ({error.strerror}); choose another: --store"
-        ) from None
+        raise StoreUnreachable("store.folder", folder=path.parent, reason=error.strerror) from None
 
 
 def hold(url: str) -> IO[bytes] | None:
@@ -134,16 +130,12 @@ def hold(url: str) -> IO[bytes] | None:
     try:
         held = Path(f"{path}.lock").open("ab")  # noqa: SIM115 (held until the store is closed)
     except OSError as error:
-        raise StoreReadOnly(
-            f"store {path} cannot be written ({error.strerror}); give its folder to this user, or --store"
-        ) from None
+        raise StoreReadOnly("store.lock", where=path, reason=error.strerror) from None
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         held.close()
-        raise StoreBusy(
-            f"store {path} is held by another gpudiag server; stop it, or give this one its own: --store"
-        ) from None
+        raise StoreBusy("store.held", where=path) from None
     return held
 
 
@@ -163,10 +155,7 @@ def migrate(engine: Engine) -> None:
             if version == HEAD:
                 return
             if version is not None and version > HEAD:
-                raise StoreError(
-                    f"store: it was written by a newer gpudiag (tables {version}, this one knows {HEAD}); "
-                    "update gpudiag, or give another store: --store"
-                )
+                raise StoreError("store.newer", version=version, known=HEAD)
     from alembic import command
     from alembic.config import Config
 
@@ -194,27 +183,25 @@ def named(error: BaseException, url: URL) -> StoreError:
     low = said.lower()
     if url.get_backend_name() == "sqlite":
         if "readonly" in low or "read-only" in low:
-            return StoreReadOnly(
-                f"store {where} is read-only; give its file and folder to this user, or --store"
-            )
+            return StoreReadOnly("store.readonly", where=where)
         if "disk is full" in low or "no space" in low or "quota" in low:
-            return StoreFull(f"store {where}: no space is left; free some, or keep less: --keep 1d")
+            return StoreFull("store.full", where=where)
         if "malformed" in low or "not a database" in low or "corrupt" in low:
-            return StoreCorrupt(f"store {where} is damaged ({said})")
+            return StoreCorrupt("store.damaged", where=where, reason=said)
         if "locked" in low or "busy" in low:
-            return StoreBusy(f"store {where} is held by another process; is another gpudiag running on it?")
+            return StoreBusy("store.busy", where=where)
         if "unable to open" in low:
-            return StoreUnreachable(f"store {where} cannot be opened; may this user write there? See --store")
+            return StoreUnreachable("store.closed", where=where)
         if "disk i/o" in low:
-            return StoreUnreachable(f"store {where}: the disk fails to read or write ({said}); see dmesg")
+            return StoreUnreachable("store.disk", where=where, reason=said)
     else:
         if "read-only" in low:
-            return StoreReadOnly(f"store {where} is read-only; is it a standby?")
+            return StoreReadOnly("store.standby", where=where)
         if "no space" in low or "disk full" in low:
-            return StoreFull(f"store {where}: the database server has no space left")
+            return StoreFull("store.full.server", where=where)
         if not isinstance(error, DatabaseError) or "connect" in low or "server closed" in low:
-            return StoreUnreachable(f"store {where} does not answer ({said})")
-    return StoreError(f"store {where}: {said}")
+            return StoreUnreachable("store.silent", where=where, reason=said)
+    return StoreError("store.other", where=where, reason=said)
 
 
 def set_aside(url: URL | str, now: float | None = None) -> Path | None:

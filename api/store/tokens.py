@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from sqlalchemy import insert, select, update
 
 from api.store.tables import tokens
-from gpudiag.errors import GpudiagError
+from api.words import Sentence, Worded
 
 if TYPE_CHECKING:
     from api.store.store import Store
@@ -29,11 +29,11 @@ _PATTERN = re.compile(r"[A-Za-z0-9._:@+\-*?\[\]!]{1,253}")
 _SET = re.compile(r"\[[^\]]*\]")  # [0-9]: any of these, so nothing that a name is known by
 
 
-class Weak(GpudiagError):
+class Weak(Worded):
     """What is to be a token could be guessed."""
 
 
-class Taken(GpudiagError):
+class Taken(Worded):
     """The token stands for something else, or was revoked."""
 
 
@@ -89,18 +89,15 @@ class Tokens:
         Raises Weak for what could be guessed, and Taken where it stands for something else.
         """
         if len(token) < SHORTEST or len(set(token)) < FEWEST_SIGNS or not token.isascii():
-            raise Weak(
-                f"token: what is to be a token has at least {SHORTEST} random letters and digits; "
-                "make some: openssl rand -hex 32"
-            )
+            raise Weak("adopt.weak", shortest=SHORTEST)
         known = self._known(digest(token))
         if known is None:
             return self._add(token, role, node, note, now)
         if known.revoked_at is not None:
-            raise Taken(f"token: this token is {known.id}, which was revoked; put a new one in its place")
+            raise Taken("adopt.revoked", id=known.id)
         if (known.role, known.node) != (role, node):
-            whose = f"{known.role}{f' of {known.node}' if known.node else ''}"
-            raise Taken(f"token: this token is {known.id} already, {whose}; each purpose takes its own")
+            of = Sentence("adopt.taken.node", node=known.node) if known.node else ""
+            raise Taken("adopt.taken", id=known.id, role=known.role, of=of)
         return known
 
     def _add(self, token: str, role: Role, node: str | None, note: str, now: float) -> Token:

@@ -1,4 +1,6 @@
-"""What the API itself says where it refuses, one file per language. What rules say stands beside them.
+"""What the server itself says: what it refuses, how it starts; one file per language.
+
+What rules say stands beside them.
 
 To add a language: one file with every key of en.py, and its line in `LANGUAGES`.
 """
@@ -6,6 +8,7 @@ To add a language: one file with every key of en.py, and its line in `LANGUAGES`
 from __future__ import annotations
 
 from api.words import en, ko
+from gpudiag.errors import GpudiagError
 
 LANGUAGES = {"en": en.SENTENCES, "ko": ko.SENTENCES}
 
@@ -23,3 +26,17 @@ class Sentence:
             for name, value in self.values.items()
         }
         return LANGUAGES.get(language, en.SENTENCES)[self.key].format(**told)
+
+
+class Worded(GpudiagError):
+    """An error whose sentence stands here: its key, and the values that go into it."""
+
+    def __init__(self, key: str, /, **values: object) -> None:
+        super().__init__(key)
+        self.sentence = Sentence(key, **values)
+
+    def said(self, language: str) -> str:
+        return self.sentence.said(language)
+
+    def __str__(self) -> str:
+        return self.said("en")

@@ -93,4 +93,86 @@ SENTENCES: dict[str, str] = {
     "bug": "gpudiag failed here ({name}); this is a bug, the server's log has the details",
     "no.page": "There is no page at this address.",
     "home": "All nodes",
+    # the store
+    "store.psycopg": (
+        "store: PostgreSQL needs the psycopg package; install it: pip install 'gpudiag[postgresql]'"
+    ),
+    "store.folder": "store: the folder {folder} cannot be made ({reason}); choose another: --store",
+    "store.lock": "store {where} cannot be written ({reason}); give its folder to this user, or --store",
+    "store.held": (
+        "store {where} is held by another gpudiag server; stop it, or give this one its own: --store"
+    ),
+    "store.newer": (
+        "store: it was written by a newer gpudiag (tables {version}, this one knows {known}); "
+        "update gpudiag, or give another store: --store"
+    ),
+    "store.readonly": "store {where} is read-only; give its file and folder to this user, or --store",
+    "store.full": "store {where}: no space is left; free some, or keep less: --keep 1d",
+    "store.damaged": "store {where} is damaged ({reason})",
+    "store.busy": "store {where} is held by another process; is another gpudiag running on it?",
+    "store.closed": "store {where} cannot be opened; may this user write there? See --store",
+    "store.disk": "store {where}: the disk fails to read or write ({reason}); see dmesg",
+    "store.standby": "store {where} is read-only; is it a standby?",
+    "store.full.server": "store {where}: the database server has no space left",
+    "store.silent": "store {where} does not answer ({reason})",
+    "store.other": "store {where}: {reason}",
+    # programs that begin, and commands
+    "listen.nowhere": "there is no address {host!r} to listen on; try 127.0.0.1 or 0.0.0.0",
+    "listen.taken": "port {port} on {host} is taken; give another one: --port {other}",
+    "listen.forbidden": "this user may not listen on port {port}; give one above 1023: --port 8000",
+    "listen.other": "cannot listen on {host}:{port} ({reason})",
+    "serve.ready": (
+        "gpudiag serves at {url}\nask: curl {url}/diagnose; agents report with: gpudiag agent --api URL"
+    ),
+    "serve.damaged": "gpudiag: the store was damaged; it lies at {file}, a new one is used",
+    "up.looks": "gpudiag serves at {url}, looks at {node}, and says what to ask in about {seconds} s",
+    "up.ready": ("gpudiag watches {node}; pages and API at {url}\nask: curl '{url}/diagnose?node={node}'"),
+    "up.nothing": "gpudiag serves at {url}, but nothing came of {node} yet",
+    "demo.ready": (
+        "A simulated fleet of eight nodes reports to {url}\n"
+        "  pages      {url}/    {url}/nodes/{node}\n"
+        "  simulator  {url}/simulator    chat  {url}/chat\n"
+        "ask why, in another terminal:\n"
+        "  curl '{url}/diagnose?node={node}'\n"
+        "  gpudiag why node-7 --api {url}\n"
+        "Ctrl-C ends it; nothing is kept."
+    ),
+    "adopt.weak": (
+        "token: what is to be a token has at least {shortest} random letters and digits; "
+        "make some: openssl rand -hex 32"
+    ),
+    "adopt.revoked": "token: this token is {id}, which was revoked; put a new one in its place",
+    "adopt.taken": "token: this token is {id} already, {role}{of}; each purpose takes its own",
+    "adopt.taken.node": " of {node}",
+    "token.no.store": (
+        "token: there is no store {file}, so no token; name the server's own with --store, "
+        "or make the first one: gpudiag token create reader"
+    ),
+    "token.new.store": "the store {file} is new: a server finds the token there and nowhere else",
+    "token.created": "id {id}, role {role}{bound}; {shown}",
+    "token.bound": ", node {node}",
+    "token.shown": "shown this once",
+    "token.in.file": "the file holds it",
+    "token.reach": "whoever has this token can report as {which} ({now})",
+    "token.every": "every node",
+    "token.matching": "every node whose name matches {pattern}",
+    "token.known": "{count} of the {all} known here",
+    "token.none.known": "none is known yet",
+    "token.unreadable": "token: {file} cannot be read ({reason}); --from wants a file that holds a token",
+    "token.not.text": "it is not text",
+    "token.of.no.node": "token: a {role}'s token is not bound to a node; leave {node!r} out",
+    "token.of.which.node": (
+        "token: an agent's token is bound to one node, or to a pattern of names: "
+        "gpudiag token create agent NODE; 'gpu-*' for many, '*' for every one"
+    ),
+    "token.wide": (
+        "token: the pattern {node!r} has no letter or digit of a name in it, so it could be any "
+        "node's; write a part of the names, such as 'gpu-*', or '*' where every node is meant"
+    ),
+    "token.no.name": "token: {node!r} is no name of a node; letters, digits and . _ : @ + - make one",
+    "token.none": "there are no tokens; make one: gpudiag token create reader",
+    "token.valid": "valid",
+    "token.revoked.at": "revoked {at}",
+    "token.not.valid": "token: there is no valid token {id!r}; see: gpudiag token list",
+    "token.revoked": "token {id} is revoked",
 }

@@ -103,4 +103,108 @@ SENTENCES: dict[str, str] = {
     "bug": "gpudiag 내부에서 실패했습니다({name}). 버그이며 자세한 내용은 서버의 로그에 있습니다",
     "no.page": "이 주소에는 페이지가 없습니다.",
     "home": "전체 노드",
+    # 저장소
+    "store.psycopg": (
+        "store: PostgreSQL에는 psycopg 패키지가 필요합니다. 설치하십시오: pip install 'gpudiag[postgresql]'"
+    ),
+    "store.folder": "store: {folder} 폴더를 만들 수 없습니다({reason}). 다른 곳을 지정하십시오: --store",
+    "store.lock": (
+        "저장소 {where}: 쓸 수 없습니다({reason}). 폴더의 권한을 이 사용자에게 주거나 --store로 다른 곳을 "
+        "지정하십시오"
+    ),
+    "store.held": (
+        "저장소 {where}: 다른 gpudiag 서버가 사용 중입니다. 그 서버를 중지하거나 이 서버의 저장소를 따로 "
+        "지정하십시오: --store"
+    ),
+    "store.newer": (
+        "store: 더 새로운 gpudiag가 쓴 저장소입니다(테이블 {version}, 이 버전이 아는 것 {known}). "
+        "gpudiag를 업데이트하거나 다른 저장소를 지정하십시오: --store"
+    ),
+    "store.readonly": (
+        "저장소 {where}: 읽기 전용입니다. 파일과 폴더의 쓰기 권한을 이 사용자에게 주거나 --store로 다른 곳을 "
+        "지정하십시오"
+    ),
+    "store.full": ("저장소 {where}: 남은 공간이 없습니다. 공간을 비우거나 보관 기간을 줄이십시오: --keep 1d"),
+    "store.damaged": "저장소 {where}: 손상되었습니다({reason})",
+    "store.busy": (
+        "저장소 {where}: 다른 프로세스가 사용 중입니다. 같은 저장소로 실행 중인 gpudiag가 있는지 확인하십시오"
+    ),
+    "store.closed": (
+        "저장소 {where}: 열 수 없습니다. 이 사용자에게 쓰기 권한이 있는지 확인하십시오(--store)"
+    ),
+    "store.disk": "저장소 {where}: 디스크를 읽거나 쓸 수 없습니다({reason}). dmesg를 확인하십시오",
+    "store.standby": "저장소 {where}: 읽기 전용입니다. 대기(standby) 서버인지 확인하십시오",
+    "store.full.server": "저장소 {where}: 데이터베이스 서버에 남은 공간이 없습니다",
+    "store.silent": "저장소 {where}: 응답하지 않습니다({reason})",
+    "store.other": "저장소 {where}에서 오류가 났습니다: {reason}",
+    # 시작하는 프로그램과 명령
+    "listen.nowhere": ("{host!r}: 이 장비에 없는 주소입니다. 127.0.0.1이나 0.0.0.0을 지정하십시오"),
+    "listen.taken": (
+        "{host} 주소의 {port}번 포트는 이미 사용 중입니다. 다른 포트를 지정하십시오: --port {other}"
+    ),
+    "listen.forbidden": (
+        "이 사용자는 {port}번 포트를 열 수 없습니다. 1024번 이상의 포트를 지정하십시오: --port 8000"
+    ),
+    "listen.other": "{host}:{port} 주소를 열 수 없습니다({reason})",
+    "serve.ready": (
+        "gpudiag 서버 주소: {url}\n물어보기: curl {url}/diagnose, 에이전트의 보고: gpudiag agent --api URL"
+    ),
+    "serve.damaged": ("gpudiag: 저장소가 손상되어 {file} 파일로 옮겨 두고 새 저장소를 씁니다"),
+    "up.looks": (
+        "gpudiag 서버 주소: {url}. {node} 노드를 살펴보고 있습니다. 약 {seconds}초 뒤에 물어볼 수 있습니다"
+    ),
+    "up.ready": (
+        "gpudiag가 {node} 노드를 지켜봅니다. 페이지와 API: {url}\n물어보기: curl '{url}/diagnose?node={node}'"
+    ),
+    "up.nothing": "gpudiag 서버 주소: {url}. {node} 노드의 보고가 아직 없습니다",
+    "demo.ready": (
+        "시뮬레이션한 노드 8개가 {url} 주소로 보고합니다\n"
+        "  페이지      {url}/    {url}/nodes/{node}\n"
+        "  시뮬레이터  {url}/simulator    채팅  {url}/chat\n"
+        "다른 터미널에서 이유를 물어보십시오:\n"
+        "  curl '{url}/diagnose?node={node}'\n"
+        "  gpudiag why node-7 --api {url}\n"
+        "Ctrl-C를 누르면 끝납니다. 아무것도 남지 않습니다."
+    ),
+    "adopt.weak": (
+        "token: 토큰은 무작위 문자와 숫자 {shortest}자 이상이어야 합니다. 만드는 명령: openssl rand -hex 32"
+    ),
+    "adopt.revoked": "token: 이 토큰은 폐기된 토큰 {id}입니다. 새 토큰을 쓰십시오",
+    "adopt.taken": ("token: 이 토큰은 이미 {id}번 토큰입니다({role}{of}). 용도마다 다른 토큰을 쓰십시오"),
+    "adopt.taken.node": ", 노드 {node}",
+    "token.no.store": (
+        "token: {file} 저장소가 없어 토큰도 없습니다. 서버의 저장소를 --store로 지정하거나 첫 토큰을 "
+        "만드십시오: gpudiag token create reader"
+    ),
+    "token.new.store": ("{file} 저장소를 새로 만들었습니다. 이 저장소를 쓰는 서버만 이 토큰을 받습니다"),
+    "token.created": "id {id}, 역할 {role}{bound}. {shown}",
+    "token.bound": ", 노드 {node}",
+    "token.shown": "토큰은 지금 한 번만 보입니다",
+    "token.in.file": "토큰은 파일에 있습니다",
+    "token.reach": "이 토큰을 가진 사람은 {which} 이름으로 보고할 수 있습니다({now})",
+    "token.every": "모든 노드의",
+    "token.matching": "{pattern} 패턴에 맞는 모든 노드의",
+    "token.known": "여기서 아는 노드 {all}개 가운데 {count}개",
+    "token.none.known": "아직 아는 노드가 없습니다",
+    "token.unreadable": (
+        "token: {file} 파일을 읽을 수 없습니다({reason}). --from에는 토큰이 든 파일을 지정하십시오"
+    ),
+    "token.not.text": "텍스트가 아닙니다",
+    "token.of.no.node": "token: {role} 토큰은 노드에 묶이지 않습니다. {node!r} 값을 빼십시오",
+    "token.of.which.node": (
+        "token: 에이전트의 토큰은 노드 하나나 이름 패턴에 묶입니다: "
+        "gpudiag token create agent NODE. 여러 노드는 'gpu-*', 모든 노드는 '*'"
+    ),
+    "token.wide": (
+        "token: {node!r} 패턴에는 이름의 문자나 숫자가 없어 어떤 노드든 될 수 있습니다. 'gpu-*'처럼 이름의 "
+        "일부를 쓰고, 모든 노드라면 '*'를 쓰십시오"
+    ),
+    "token.no.name": (
+        "token: {node!r} 값은 노드 이름이 될 수 없습니다. 문자, 숫자와 . _ : @ + - 기호를 쓸 수 있습니다"
+    ),
+    "token.none": "토큰이 없습니다. 만드는 명령: gpudiag token create reader",
+    "token.valid": "유효",
+    "token.revoked.at": "폐기 {at}",
+    "token.not.valid": "token: {id!r} 토큰은 없거나 이미 폐기되었습니다. 목록: gpudiag token list",
+    "token.revoked": "{id} 토큰을 폐기했습니다",
 }

@@ -43,13 +43,13 @@ def run_agent(options: Namespace) -> int:
     """Works until a signal ends it; starts itself again when the driver was replaced."""
     from gpudiag.agent import Agent, DeclaredServer, Observer
     from gpudiag.agent.local import runtime_folder, state_folder
-    from gpudiag.cli.terminal import spoken_by, token_in
+    from gpudiag.cli.terminal import token_in
     from gpudiag.client import Client
-    from gpudiag.settings import from_options
+    from gpudiag.settings import from_options, spoken_by
     from gpudiag.words.refusals import agent_says
 
     settings = from_options(options, "agent")
-    mine, language = settings.agent, spoken_by(settings.agent.lang, options.lang)
+    mine, language = settings.agent, spoken_by(settings.agent, options.lang)
     state = state_folder()
     agent = Agent(
         Observer(

@@ -10,7 +10,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from gpudiag.words import Language, language_of
+from gpudiag.words import Language, language_at, language_of
 from gpudiag.words.refusals import Refusal
 
 API_URL = "http://127.0.0.1:8000"
@@ -69,13 +69,7 @@ def chosen_language(option: str | None) -> Language:
 
 def spoken(option: str | None) -> Language:
     """The same without a complaint about a language that has no words: for an error's sentence."""
-    named = (os.environ.get(name) for name in ("GPUDIAG_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))
-    return language_of(option or next(filter(None, named), None))
-
-
-def spoken_by(settings: str, option: str | None) -> Language:
-    """What a program that stays says on the terminal: as its settings say, else as `spoken`."""
-    return spoken(settings if settings != "en" else option)
+    return language_at(os.environ, option)
 
 
 def token_in(file: str | None) -> str | None:

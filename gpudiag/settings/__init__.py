@@ -32,6 +32,7 @@ from gpudiag.settings.values import (
     store_url,
     text,
 )
+from gpudiag.words import Language, language_at
 from gpudiag.words.refusals import Refusal
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "from_options",
     "load",
     "seconds",
+    "spoken_by",
 ]
 
 
@@ -177,6 +179,11 @@ class Settings:
         gpus = next((m.expected_gpus for m in matching if m.expected_gpus is not None), None)
         workloads = next((m.workloads for m in matching if m.workloads is not None), None)
         return NodeSettings(node, gpus, workloads)
+
+
+def spoken_by(program: ServeSettings | AgentSettings | BotSettings, option: str | None) -> Language:
+    """What a program says on the terminal where it runs: as its settings say, else as the person speaks."""
+    return language_at(os.environ, program.lang if program.lang != "en" else option)
 
 
 SECTIONS: dict[str, type] = {"serve": ServeSettings, "agent": AgentSettings, "bot": BotSettings}

@@ -7,6 +7,7 @@ refusals.py: errors in every language. To add a language: one file here, one the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Literal
 
@@ -28,6 +29,15 @@ def language_in(wanted: str | None) -> Language | None:
         if short == "en":
             return "en"
     return None
+
+
+def language_at(terminal: Mapping[str, str], option: str | None = None) -> Language:
+    """The language of a person at a terminal: `--lang`, else GPUDIAG_LANG, else the locale.
+
+    `terminal` are its environment variables. One without words is English: an error is said all the same.
+    """
+    named = (terminal.get(name) for name in ("GPUDIAG_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))
+    return language_of(option or next(filter(None, named), None))
 
 
 def words(language: str) -> ModuleType:

@@ -74,8 +74,7 @@ def main() -> int:
         fold = median_seconds(lambda: window.add(next(copies)))  # noqa: B023
 
         def judged(window: Window = window) -> object:
-            for gpu in window.gpus.values():
-                gpu.track.rest()  # as after a new snapshot
+            window.rest()  # as after a new snapshot
             return judge(window, rules)
 
         judging = median_seconds(judged)

@@ -159,7 +159,7 @@ def judge(window: Window, rules: Ruleset | None = None, now: float | None = None
 
 def observed(window: Window) -> Observed:
     """The span that was judged: the last five minutes, or what there is of them."""
-    rows, seconds = window.host.track.seconds_covered(W5)
+    rows, seconds, _ = window.host.track.covered(W5)
     start = max(window.started, window.time - W5)
     paste = window.latest.paste if window.latest else None
     return Observed(
@@ -176,7 +176,7 @@ def _judge(asks: Iterable[tuple[Rule, Ask]], subject: Any, gpu: GpuWindow | None
             outcome = ask(subject)
             if outcome is None:  # clear, as most are
                 continue
-            fired = outcomes(outcome)
+            fired = (outcome,) if type(outcome) is Fires else outcomes(outcome)
         except NotMeasured as absent:
             checkup.unjudged.append(
                 Unjudged(
@@ -223,33 +223,22 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
     What is dropped stays named in `explains` of the finding that accounts for it. An umbrella stays beside
     its sub-cause.
     """
+    accounts = {rule for finding in findings for rule in finding.explains}
+    kept = [f for f in findings if f.rule not in accounts or not _accounted_for(f, findings, rules)]
     seen: dict[int | None, set[str]] = {}  # rules found, by GPU
-    explained: dict[int | None, set[str]] = {}
     for finding in findings:
         seen.setdefault(finding.gpu, set()).add(finding.rule)
-        explained.setdefault(finding.gpu, set()).update(r for r in finding.explains if r != finding.rule)
-    everywhere = explained.get(None, set())
-    kept = [
-        finding
-        for finding in findings
-        if (
-            finding.rule not in everywhere
-            and not any(finding.rule in explained.get(gpu, ()) for gpu in gpus_of(finding))
-        )
-        or not _accounted_for(finding, findings, rules)
-    ]
-    for finding in findings:
-        for gpu in gpus_of(finding):
-            if gpu in seen:
-                seen[gpu].add(finding.rule)
-    whole = set().union(*seen.values()) if None in seen else set()
+        if finding.gpu is None:
+            for gpu in gpus_of(finding):
+                seen.setdefault(gpu, set()).add(finding.rule)
     for finding in kept:
-        around = whole if finding.gpu is None else seen[finding.gpu]
         rule = rules.by_id.get(finding.rule)
         named = [rule.also, *finding.explains] if rule and rule.also else finding.explains
-        finding.explains = [
-            other for other in dict.fromkeys(named) if other in around and other != finding.rule
-        ]
+        if named:
+            around = set().union(*seen.values()) if finding.gpu is None else seen[finding.gpu]
+            finding.explains = [
+                other for other in dict.fromkeys(named) if other in around and other != finding.rule
+            ]
     return sorted(kept, key=lambda finding: precedence(finding, rules))
 
 

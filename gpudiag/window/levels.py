@@ -55,6 +55,7 @@ class Columns:
         if self.here is not None:
             self.blank[self.here] = 0
         self._sources: dict[Columns, list[tuple[int, int]]] = {}
+        self._blank_slots: dict[int, array[float]] = {}
 
     def row(self, values: Sequence[float]) -> array[float]:
         """A row of one or more slots, as it is kept."""
@@ -68,6 +69,14 @@ class Columns:
             steps = [step if step == MISSING else min(MISSING - 1, max(0, step)) for step in steps]
         return array("H", steps)  # type: ignore[return-value]
 
+    def blank_slot(self, rows: int) -> array[float]:
+        """Every column of a slot that was in none of so many snapshots."""
+        blank = self._blank_slots.get(rows)
+        if blank is None:
+            cells = [cell for cell in self.blank for _ in range(rows)]
+            blank = self._blank_slots[rows] = array(self.blank.typecode, cells)
+        return blank
+
     def sources_in(self, finer: Columns) -> list[tuple[int, int]]:
         """Where each cell of a row comes from: (cell of the finer row, 0 mean, 1 minimum or 2 maximum)."""
         sources = self._sources.get(finer)
@@ -79,7 +88,10 @@ class Columns:
 
 
 class Level:
-    """Rows of one resolution, at most `rows` of them: a ring that is allocated once and never moves."""
+    """Rows of one resolution, at most `rows` of them: a ring that is allocated once and never moves.
+
+    Cells are kept column by column, slot after slot: questions are about one column, and a slot is one piece.
+    """
 
     __slots__ = ("at", "cells", "columns", "head", "rows", "seconds", "slots", "width")
 
@@ -91,32 +103,33 @@ class Level:
         self.cells: array[float] = array(kind, bytes(size * rows * self.width))
         self.head = 0  # where the oldest row stands
 
-    def append(self, at: float, seconds: float, row: array[float]) -> int:
-        """Add a row of all slots, in place of the oldest where the ring is full; returns its first cell."""
+    def append(self, at: float, seconds: float, row: array[float]) -> None:
+        """Add a row of all slots, in place of the oldest where the ring is full."""
         if len(self.at) == self.rows:
             del self.at[0]
             del self.seconds[0]
             self.head = (self.head + 1) % self.rows
-        place = (self.head + len(self.at)) % self.rows * self.width
+        place = (self.head + len(self.at)) % self.rows
         self.at.append(at)
         self.seconds.append(seconds)
-        self.cells[place : place + self.width] = row
-        return place
+        self.cells[place :: self.rows] = row
 
     def row(self, number: int) -> array[float]:
-        place = (self.head + number) % self.rows * self.width
-        return self.cells[place : place + self.width]
+        return self.cells[(self.head + number) % self.rows :: self.rows]
 
-    def column(self, cell: int, first: int = 0, step: int = 0) -> array[float]:
-        """One cell of every row from row `first` on; with a `step` of 1 every cell from there on."""
-        width, rows, cells = self.width, self.rows, self.cells
-        step = step or width
-        start, end = self.head + first, self.head + len(self.at)
-        if end <= rows:
-            return cells[start * width + cell : end * width : step]
+    def pieces(self, first: int = 0) -> tuple[int, int, int]:
+        """Where the rows from row `first` on stand in a column: from, to, and as many at its beginning."""
+        start, end, rows = self.head + first, self.head + len(self.at), self.rows
         if start >= rows:
-            return cells[(start - rows) * width + cell : (end - rows) * width : step]
-        return cells[start * width + cell :: step] + cells[cell : (end - rows) * width : step]
+            return start - rows, end - rows, 0
+        return (start, end, 0) if end <= rows else (start, rows, end - rows)
+
+    def column(self, cell: int, first: int = 0) -> array[float]:
+        """One cell of every row from row `first` on, as it is kept."""
+        start, end, more = self.pieces(first)
+        cells, base = self.cells, cell * self.rows
+        column = cells[base + start : base + end]
+        return column + cells[base : base + more] if more else column
 
     def values(self, cell: int, first: int = 0) -> array[float]:
         """The same as numbers; NaN where one is not known."""
@@ -125,6 +138,17 @@ class Level:
             return column
         scale = self.columns.scales[cell % self.columns.width]
         return array("f", [scale.value(code) for code in column])
+
+    def values_by_slot(self, cell: int, first: int = 0) -> list[array[float]]:
+        """The values of one column from row `first` on, a slot each."""
+        if self.columns.scales is not None:
+            return [self.values(place, first) for place in range(cell, self.width, self.columns.width)]
+        start, end, more = self.pieces(first)
+        cells, rows = self.cells, self.rows
+        bases = range(cell * rows, len(cells), self.columns.width * rows)
+        if more:
+            return [cells[base + start : base + end] + cells[base : base + more] for base in bases]
+        return [cells[base + start : base + end] for base in bases]
 
     def first_within(self, span: float) -> int:
         """Index of the oldest row within the last `span` seconds."""
@@ -142,19 +166,14 @@ class Level:
         del self.at[keep:]
         del self.seconds[keep:]
 
-    def laid_out(self, sources: Sequence[int | None]) -> Level:
-        """The same rows with other slots: each is one of these, or a new one that was not there."""
-        made, width, blank = (
-            Level(self.columns, self.rows, len(sources)),
-            self.columns.width,
-            self.columns.blank,
-        )
-        for i, at in enumerate(self.at):
-            old, row = self.row(i), blank[:0]
-            for slot in sources:
-                row += blank if slot is None else old[slot * width : (slot + 1) * width]
-            made.append(at, self.seconds[i], row)
-        return made
+    def lay_out(self, sources: Sequence[int | None]) -> None:
+        """Have other slots: each is one of these, or a new one that was not there."""
+        size = self.columns.width * self.rows
+        blank, old = self.columns.blank_slot(self.rows), self.cells
+        self.cells = blank[:0]
+        for slot in sources:
+            self.cells += blank if slot is None else old[slot * size : (slot + 1) * size]
+        self.slots, self.width = len(sources), len(sources) * self.columns.width
 
     def after(self, older: Level) -> Level:
         """These rows, and before them those of `older`.
@@ -193,12 +212,16 @@ _WAYS = (_mean, min, max)
 
 def combine(finer: Level, first: int, columns: Columns) -> array[float]:
     """One coarse row out of the rows of a finer level from `first` on."""
-    cells, width = finer.column(0, first, step=1), finer.width
+    start, end, more = finer.pieces(first)
+    cells, rows = finer.cells, finer.rows
     sources, scales = columns.sources_in(finer.columns), finer.columns.scales
     row = []
-    for start in range(0, width, finer.columns.width):
+    for slot in range(0, finer.width, finer.columns.width):
         for cell, way in sources:
-            values: Sequence[float] = cells[start + cell :: width]
+            base = (slot + cell) * rows
+            values: Sequence[float] = cells[base + start : base + end]
+            if more:
+                values = values + cells[base : base + more]  # type: ignore[operator]
             if scales is not None:
                 values = [scales[cell].value(code) for code in values]
             total = sum(values)

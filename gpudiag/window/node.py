@@ -5,24 +5,23 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterator
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 import msgspec
 
 from gpudiag.model import (
     KernelEvent,
+    ProcessReading,
     Snapshot,
 )
 from gpudiag.window.levels import NAN
 from gpudiag.window.rows import (
     GPU_COLUMNS,
     HOST_COLUMNS,
+    PROCESS_COLUMNS,
 )
 from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Users
-from gpudiag.window.tracks import (
-    Table,
-    Track,
-)
+from gpudiag.window.tracks import Table
 from gpudiag.workloads import AT_REST
 
 EVENTS_KEPT = 200
@@ -50,6 +49,7 @@ class Window:
         self.snapshots = 0
         self.gpus: dict[str, GpuWindow] = {}
         self._gpu_table = Table(GPU_COLUMNS)
+        self._process_table = Table(PROCESS_COLUMNS)
         self.processes: dict[tuple[int, float], ProcessWindow] = {}
         self.engines: dict[str, EngineWindow] = {}
         self.departed: deque[ProcessWindow] = deque(maxlen=DEPARTED_KEPT)  # had a GPU and ended
@@ -65,6 +65,8 @@ class Window:
         self.maintenance_until: float | None = None
         self.allowed_workloads: tuple[str, ...] = ()
         self.workloads_declared = False
+        self.pasted = False  # from text that a person sent, not from an agent
+        self.log_readable = True  # the agent reads the kernel log; of pasted text: some is there
         self._gaps: dict[tuple[str, str], str] = {}
 
     # ---- folding in
@@ -82,6 +84,9 @@ class Window:
         self.received_at = at if received_at is None else received_at
         self.started = self.started or at - seconds
         self.snapshots += 1
+        self.pasted = snapshot.source == "pasted"
+        agent = snapshot.agent
+        self.log_readable = bool(agent.kernel_log_readable) if agent else True
         self._gaps = {(gap.subject, gap.metric): gap.reason for gap in snapshot.gaps}
         self._users = None
         samples = _samples_in(snapshot)
@@ -118,20 +123,18 @@ class Window:
         }
         new = [key for key in seen if key not in self.gpus]
         if new:
-            for key, track in zip(new, self._gpu_table.add_slots(len(new)), strict=True):
+            tracks = self._gpu_table.seat([gpu.track for gpu in self.gpus.values()], len(new))
+            for key, track in zip(new, tracks, strict=True):
                 self.gpus[key] = GpuWindow(self, seen[key], track)
         if seen:
-            self._gpu_table.begin(at, seconds)
-            for key, reading in seen.items():
-                self.gpus[key].add(at, reading)
+            gpus = [(self.gpus[key], reading) for key, reading in seen.items()]
+            self._gpu_table.append(at, seconds, {gpu.track.slot: gpu.add(at, r) for gpu, r in gpus})
         if len(seen) < len(self.gpus):
             self._miss_gpus([key for key in self.gpus if key not in seen], snapshot)
         self.most_gpus = max(self.most_gpus, len(snapshot.gpus))
 
     def _miss_gpus(self, keys: list[str], snapshot: Snapshot) -> None:
         """Known GPUs that a snapshot does not carry: gone, unless the driver did not answer at all."""
-        for key in keys:
-            self.gpus[key].track.rest()
         if snapshot.nvml is not None and snapshot.nvml.error is not None:
             return
         for key in keys:
@@ -146,20 +149,25 @@ class Window:
         if not keys:
             return
         self.gpus = {key: gpu for key, gpu in self.gpus.items() if key not in keys}
-        tracks = sorted((gpu.track for gpu in self.gpus.values()), key=attrgetter("slot"))
-        self._gpu_table.keep_slots([track.slot for track in tracks])
-        for slot, track in enumerate(tracks):
-            track.slot = slot
+        self._gpu_table.seat([gpu.track for gpu in self.gpus.values()])
 
     def _add_processes(self, snapshot: Snapshot, at: float, seconds: float) -> None:
-        for reading in snapshot.processes:
-            key = (reading.pid, reading.started_at or 0.0)
-            process = self.processes.get(key)
-            if process is None:
-                process = self.processes[key] = ProcessWindow(reading)
-            process.add(at, seconds, reading)
-        self.departed.extend(p for p in self.processes.values() if p.last_seen != at and p.reading.gpus)
-        self.processes = {k: p for k, p in self.processes.items() if p.last_seen == at}
+        seen = {(reading.pid, reading.started_at or 0.0): reading for reading in snapshot.processes}
+        if seen.keys() != self.processes.keys():
+            self._note_processes(seen)
+        if seen:
+            processes = [(self.processes[key], reading) for key, reading in seen.items()]
+            self._process_table.append(at, seconds, {p.track.slot: p.add(at, r) for p, r in processes})
+
+    def _note_processes(self, seen: dict[tuple[int, float], ProcessReading]) -> None:
+        """Some began or ended."""
+        here = {key: process for key, process in self.processes.items() if key in seen}
+        new = [key for key in seen if key not in here]
+        self.departed.extend(p for k, p in self.processes.items() if k not in here and p.reading.gpus)
+        tracks = self._process_table.seat([process.track for process in here.values()], len(new))
+        for key, track in zip(new, tracks, strict=True):
+            here[key] = ProcessWindow(seen[key], track)
+        self.processes = here
 
     def _add_engines(self, snapshot: Snapshot, at: float, seconds: float) -> None:
         for reading in snapshot.engines:
@@ -175,7 +183,8 @@ class Window:
         row.append(samples)
         row += (float(nvml.error is not None), nvml.sweep_seconds) if nvml else (None, None)
         self.host.add_ports(at, host)
-        self.host.track.append(at, seconds, array("f", [NAN if v is None else v for v in row]))
+        cells = array("f", [NAN if value is None else value for value in row])
+        self.host.track.table.append(at, seconds, {0: cells})
 
     def _add_event(self, event: KernelEvent, at: float) -> None:
         if event.at is None:
@@ -270,16 +279,6 @@ class Window:
     def require(self, span: float) -> None:
         self.host.require(span)
 
-    @property
-    def log_readable(self) -> bool:
-        """Whether the agent reads the kernel log; of pasted text, whether some is there."""
-        agent = self.latest.agent if self.latest else None
-        return bool(agent.kernel_log_readable) if agent else True
-
-    @property
-    def pasted(self) -> bool:
-        return self.latest is not None and self.latest.source == "pasted"
-
     # ---- surviving a restart
 
     def pack(self) -> bytes:
@@ -307,25 +306,15 @@ class Window:
         return self.host.track.table, self._gpu_table
 
     def _tables(self) -> Iterator[Table]:
-        yield self._gpu_table
-        yield self.host.track.table
-        for subject in (*self.processes.values(), *self.engines.values()):
-            yield subject.track.table
-
-    def tracks(self) -> Iterator[Track]:
-        """Every track of the node."""
-        for group in (self.gpus, self.processes, self.engines):
-            for subject in group.values():
-                yield subject.track
-        yield self.host.track
+        yield from (self._gpu_table, self._process_table, self.host.track.table)
+        for engine in self.engines.values():
+            yield engine.track.table
 
     def rest(self) -> None:
         """Give back what was remembered while this node was judged."""
         self._users = None
         for table in self._tables():
             table.rest()
-        for track in self.tracks():
-            track.rest()
         for engine in self.engines.values():
             engine.rest()
 

@@ -116,8 +116,9 @@ PROCESS_COLUMNS = Columns(
         "write_bytes_per_second",
         "uninterruptible",
         "cpu_quota_throttled_ratio",
+        HERE,
     ),
-    Columns((), ("memory_used_bytes",)),
+    Columns((), ("memory_used_bytes", HERE)),
     ((60.0, 30),),
 )
 
@@ -313,5 +314,6 @@ def process_row(reading: ProcessReading) -> array[float]:
         reading.write_bytes_per_second,
         None if reading.state is None else reading.state == "D",
         reading.cpu_quota_throttled_ratio,
+        1.0,
     )
     return array("f", [NAN if value is None else value for value in row])

@@ -21,7 +21,6 @@ from gpudiag.window.rows import (
     GPU_COUNTERS,
     HOST_COLUMNS,
     NO_COUNTERS,
-    PROCESS_COLUMNS,
     SLOWING,
     THROTTLING,
     counters_of,
@@ -35,8 +34,6 @@ from gpudiag.window.rows import (
 )
 from gpudiag.window.tracks import (
     ENOUGH,
-    FEWEST,
-    W5,
     NotMeasured,
     Stats,
     Table,
@@ -69,37 +66,41 @@ NOBODY = Users([], [], frozenset(), [])
 class Subject:
     """What a rule asks: `now` (the latest value), `over` (statistics), `covers` (is there enough?)."""
 
-    prefix = ""
-
     def __init__(self, track: Track) -> None:
         self.track = track
 
     def over(self, name: str, span: float) -> Stats:
         """Statistics of `name` over the last `span` seconds; raises NotMeasured."""
-        return self.track.over(name, span)
+        track = self.track
+        stats = track.table.over(name, span)[track.slot]
+        if stats is None:
+            raise NotMeasured(name, reason=self.gap(name))
+        return stats
+
+    def gap(self, name: str) -> str | None:
+        """Why the newest snapshot does not carry a metric; None when nobody said."""
+        return None
 
     def share(self, condition: str, span: float) -> float:
         """Share (0 to 1) of the samples of the last `span` with `condition`; raises NotMeasured."""
-        return self.track.over(condition, span).mean
+        return self.over(condition, span).mean
 
     def rise(self, name: str, span: float) -> float:
         """How much a counter rose within the last `span`; raises NotMeasured."""
-        stats = self.track.over(name, span)
+        stats = self.over(name, span)
         return stats.mean * stats.n
 
     def covers(self, span: float) -> bool:
         """Whether samples cover enough of the last `span` seconds to judge a pattern over it."""
-        rows, seconds = self.track.seconds_covered(span)
-        enough = FEWEST if span <= W5 else 1
-        return seconds >= ENOUGH * span and rows >= min(enough, ENOUGH * span / 10)
+        track = self.track
+        return track.table.covered(span)[track.slot].enough
 
     def require(self, span: float) -> None:
         """Raise NotMeasured when samples do not cover `span`: the pattern needs more time."""
-        if not self.covers(span):
-            _, seconds = self.track.seconds_covered(span)
-            raise NotMeasured(
-                "samples", reason="too_short", wait_seconds=max(10.0, math.ceil(ENOUGH * span - seconds))
-            )
+        covered = self.track.covered(span)
+        if not covered.enough:
+            wait_seconds = max(10.0, math.ceil(ENOUGH * span - covered.seconds))
+            raise NotMeasured("samples", reason="too_short", wait_seconds=wait_seconds)
 
 
 class GpuWindow(Subject):
@@ -125,10 +126,11 @@ class GpuWindow(Subject):
         """The newest snapshot does not carry it, because the driver did not answer: it may still be there."""
         return self.present and self.last_seen < self.node.time
 
-    def add(self, at: float, reading: GpuReading) -> None:
+    def add(self, at: float, reading: GpuReading) -> array[float]:
+        """Take note of what a snapshot says of it; returns the row for its track."""
         rising = rising_of(reading)
         rises = rises_of(rising, self._rising)
-        self.track.put(gpu_row(reading, rises))
+        row = gpu_row(reading, rises)
         reasons = reasons_in(reading, rises)
         if reasons & THROTTLING:
             self.throttled_at = at
@@ -146,6 +148,7 @@ class GpuWindow(Subject):
         self._rising, self._counted = rising, counters
         self.present, self.last_seen = True, at
         self.first_seen = self.first_seen or at
+        return row
 
     def _count(self, name: str, at: float, value: float, before: float | None) -> None:
         rises = self._rises.get(name)
@@ -168,17 +171,11 @@ class GpuWindow(Subject):
         """The latest value of a metric; raises NotMeasured with the reason the agent gave."""
         value = getattr(self.reading, name)
         if value is None:
-            raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name))
+            raise NotMeasured(name, reason=self.gap(name))
         return value
 
-    def over(self, name: str, span: float) -> Stats:
-        known = self.track.known.get((name, span))
-        if known is not None:
-            return known
-        try:
-            return self.track.over(name, span)
-        except NotMeasured:
-            raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name)) from None
+    def gap(self, name: str) -> str | None:
+        return self.node.gap(f"gpu:{self.index}", name)
 
     def throttled_within(self, span: float) -> bool:
         """Whether a reason other than idling held the clocks within the last `span`; raises NotMeasured."""
@@ -199,7 +196,7 @@ class GpuWindow(Subject):
             return super().rise(name, span)
         rises = self._rises.get(name)
         if rises is None:
-            raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name))
+            raise NotMeasured(name, reason=self.gap(name))
         since = self.node.time - span
         return sum(amount for at, amount in rises if at > since)
 
@@ -207,7 +204,7 @@ class GpuWindow(Subject):
         """(time, amount) of a slow counter's increases within the last `span` seconds; raises NotMeasured."""
         rises = self._rises.get(name)
         if rises is None:
-            raise NotMeasured(name, reason=self.node.gap(f"gpu:{self.index}", name))
+            raise NotMeasured(name, reason=self.gap(name))
         since = self.node.time - span
         return [(at, amount) for at, amount in rises if at > since]
 
@@ -250,19 +247,20 @@ class GpuWindow(Subject):
 class ProcessWindow(Subject):
     """One process over time; the same pid with another start time is another process."""
 
-    def __init__(self, reading: ProcessReading) -> None:
-        super().__init__(Track(Table(PROCESS_COLUMNS, 1), 0))
+    def __init__(self, reading: ProcessReading, track: Track) -> None:
+        super().__init__(track)
         self.reading = reading
         self.last_seen = 0.0
         self.first_seen = 0.0
         self.workload = workload_of(reading)
 
-    def add(self, at: float, seconds: float, reading: ProcessReading) -> None:
-        self.track.append(at, seconds, process_row(reading))
+    def add(self, at: float, reading: ProcessReading) -> array[float]:
+        """Take note of what a snapshot says of it; returns the row for its track."""
         if reading.command != self.reading.command or reading.frameworks != self.reading.frameworks:
             self.workload = workload_of(reading)
         self.reading, self.last_seen = reading, at
         self.first_seen = self.first_seen or at
+        return process_row(reading)
 
     @property
     def gpus(self) -> set[int]:
@@ -289,13 +287,14 @@ class EngineWindow(Subject):
         self.reading = reading
         self.last_seen = 0.0
         self.first_seen = 0.0
-        self._found: dict[Callable[[EngineWindow], Any], Any] = {}  # until the next snapshot
+        self._found: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}  # until the next snapshot
 
-    def once(self, ask: Callable[[EngineWindow], Found]) -> Found:
+    def once(self, ask: Callable[..., Found], *with_these: Any) -> Found:
         """What `ask` finds of this engine, found once a snapshot: every one of its GPUs asks the same."""
-        if ask not in self._found:
-            self._found[ask] = ask(self)
-        return cast(Found, self._found[ask])
+        key = (ask, with_these)
+        if key not in self._found:
+            self._found[key] = ask(self, *with_these)
+        return cast(Found, self._found[key])
 
     def rest(self) -> None:
         self._found.clear()
@@ -314,7 +313,7 @@ class EngineWindow(Subject):
         running, waiting = reading.requests_running, reading.requests_waiting
         cells.append(NAN if running is None else float(running + (waiting or 0) >= 1))
         cells.append(NAN if waiting is None else float(waiting >= 1))
-        self.track.append(at, seconds, array("f", cells))
+        self.track.table.append(at, seconds, {0: array("f", cells)})
         self.reading, self.last_seen = reading, at
         self.first_seen = self.first_seen or at
 

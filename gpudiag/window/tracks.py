@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from gpudiag.window.levels import Columns, Level, combine
 
@@ -29,59 +30,65 @@ class NotMeasured(Exception):
         self.wait_seconds = wait_seconds
 
 
+class Coverage(NamedTuple):
+    """How much of a span samples cover, and whether a pattern over it can be judged."""
+
+    rows: int
+    seconds: float
+    enough: bool
+
+
+def _coverage(rows: int, seconds: float, span: float) -> Coverage:
+    fewest = FEWEST if span <= W5 else 1
+    return Coverage(rows, seconds, seconds >= ENOUGH * span and rows >= min(fewest, ENOUGH * span / 10))
+
+
 class Table:
     """The past of several subjects that are seen together, a slot each."""
 
-    __slots__ = ("_covered", "_place", "_reaches", "coarse", "columns", "fine", "rolled", "slots")
+    __slots__ = ("_covered", "_known", "_lasting", "coarse", "columns", "fine", "slots")
 
     def __init__(self, columns: Columns, slots: int = 0) -> None:
         self.columns, self.slots = columns, slots
         self.fine = Level(columns, FINE_ROWS, slots)
         self.coarse: list[Level] = []  # made when the first row is due: most processes end before
-        self.rolled = 0  # how often a coarse row was added
-        self._place = 0  # of the newest row
-        self._reaches: dict[float, tuple[int, float]] = {}  # by span; until the next row
-        self._covered: dict[float, tuple[Level | None, int, float]] = {}  # as _reaches
+        # What was asked, of every slot: until the next row, or, from coarse rows, until one of them is added.
+        self._known: dict[tuple[str, float], list[Stats | None]] = {}
+        self._lasting: dict[tuple[str, float], list[Stats | None]] = {}
+        self._covered: dict[float, list[Coverage]] = {}
 
-    def add_slots(self, count: int) -> list[Track]:
-        """More subjects, which were not there until now."""
-        first = self.slots
-        self._lay_out([*range(first), *[None] * count])
-        return [Track(self, slot) for slot in range(first, self.slots)]
-
-    def keep_slots(self, slots: Sequence[int]) -> None:
-        """Forget the other subjects; these move to the places that they have in `slots`."""
-        self._lay_out(slots)
-
-    def _lay_out(self, sources: Sequence[int | None]) -> None:
+    def seat(self, tracks: Sequence[Track], new: int = 0) -> list[Track]:
+        """Keep these subjects, forget the others, and make room for new ones, which are returned."""
+        sources = [*(track.slot for track in tracks), *[None] * new]
         self.slots = len(sources)
-        self.fine = self.fine.laid_out(sources)
-        self.coarse = [level.laid_out(sources) for level in self.coarse]
-        self._place = max(0, len(self.fine.at) - 1) * self.fine.width
+        for level in (self.fine, *self.coarse):
+            level.lay_out(sources)
+        for slot, track in enumerate(tracks):
+            track.slot = slot
+        self._forget_answers()
+        return [Track(self, slot) for slot in range(len(tracks), self.slots)]
 
-    def begin(self, at: float, seconds: float) -> None:
-        """A new row, in which nobody is here yet."""
-        self.append(at, seconds, self.columns.blank * self.slots)
-
-    def append(self, at: float, seconds: float, row: array[float]) -> None:
-        """A new row, of all slots."""
+    def append(self, at: float, seconds: float, rows: Mapping[int, array[float]]) -> None:
+        """A new row: what is seen of each slot; of the others nothing."""
         if self.fine.at and self.columns.coarse:
             self._roll_up(at)
-        self._place = self.fine.append(at, seconds, row)
-        self.rest()
-
-    def put(self, slot: int, row: array[float]) -> None:
-        """What is seen of one subject in the newest row."""
         width = self.columns.width
-        place = self._place + slot * width
-        self.fine.cells[place : place + width] = row
+        whole = self.columns.blank * self.slots
+        for slot, row in rows.items():
+            whole[slot * width : (slot + 1) * width] = row
+        self.fine.append(at, seconds, whole)
+        self.rest()
 
     def rest(self) -> None:
         """Give back what was remembered for questions: few are asked between two judgements."""
-        if self._reaches:
-            self._reaches.clear()
+        if self._known:
+            self._known.clear()
         if self._covered:
             self._covered.clear()
+
+    def _forget_answers(self) -> None:
+        self._lasting.clear()
+        self.rest()
 
     def _roll_up(self, now: float) -> None:
         """Close each coarse row whose period has ended, from the rows of the next finer level."""
@@ -97,7 +104,7 @@ class Table:
             first = bisect_right(finer.at, period * seconds - 1e-6)
             if first >= len(finer.at):
                 return
-            self.rolled += 1
+            self._lasting.clear()
             level.append(finer.at[-1], sum(finer.seconds[first:]), combine(finer, first, level.columns))
             finer = level
 
@@ -110,8 +117,7 @@ class Table:
         """Drop rows at or after `at` (the clock went back)."""
         for level in (self.fine, *self.coarse):
             level.forget_from(at)
-        self.rolled += 1
-        self.rest()
+        self._forget_answers()
 
     def prepend(
         self, packed: list[tuple[bytes, bytes, bytes]], slots: int, sources: Sequence[int | None]
@@ -120,32 +126,63 @@ class Table:
         self.coarse = self.coarse or self.coarse_levels()
         for i, (level, rows) in enumerate(zip(self.coarse, packed, strict=True)):
             older = Level.unpack(level.columns, level.rows, slots, rows)
-            self.coarse[i] = level.after(older.laid_out(sources))
-        self.rolled += 1
-        self.rest()
+            older.lay_out(sources)
+            self.coarse[i] = level.after(older)
+        self._forget_answers()
 
-    def reach(self, span: float) -> tuple[int, float] | None:
-        """Where the last `span` seconds begin among the fine rows, see `Level.reach`; None without rows."""
-        reach = self._reaches.get(span)
-        if reach is None and self.fine.at:
-            reach = self._reaches[span] = self.fine.reach(span)
-        return reach
+    # ---- answers, for every slot at once: a node's GPUs are asked the same questions
 
-    def covered(self, span: float) -> tuple[Level | None, int, float]:
-        """(the level to look at, its first row within the last `span` seconds, seconds covered)."""
+    def over(self, name: str, span: float) -> list[Stats | None]:
+        """Statistics of one column over the last `span` seconds, by slot; None where no row carries it."""
+        key = (name, span)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._near(name, span) if span <= W5 else self._far(key)
+        return known
+
+    def _near(self, name: str, span: float) -> list[Stats | None]:
+        return _summaries(self.fine, name, span) if self.fine.at else [None] * self.slots
+
+    def _far(self, key: tuple[str, float]) -> list[Stats | None]:
+        known = self._lasting.get(key)
+        if known is None:
+            known, finest = [None] * self.slots, False
+            for level in self.levels(*key):
+                if level.at and None in known:
+                    found = _summaries(level, *key)
+                    known = [best or other for best, other in zip(known, found, strict=True)]
+                    finest = finest or level is self.fine
+            if not finest:
+                self._lasting[key] = [stats and stats.settled() for stats in known]
+        return known
+
+    def covered(self, span: float) -> list[Coverage]:
+        """What samples cover of the last `span` seconds, by slot."""
         covered = self._covered.get(span)
         if covered is None:
             covered = self._covered[span] = self._covers(span)
         return covered
 
-    def _covers(self, span: float) -> tuple[Level | None, int, float]:
+    def _covers(self, span: float) -> list[Coverage]:
         level = self.fine
         if span > W5 and self.coarse and self.coarse[0].at:
             level = next((found for _, found in self._reaching(span)), self.coarse[0])
         if not level.at:
-            return None, 0, 0.0
+            return [_coverage(0, 0.0, span)] * self.slots
         first = level.first_within(span)
-        return level, first, sum(level.seconds[first:])
+        seconds, rows = level.seconds[first:], len(level.at) - first
+        whole = _coverage(rows, sum(seconds), span)
+        if level.columns.here is None:
+            return [whole] * self.slots
+        covered = []
+        for here in level.values_by_slot(level.columns.here, first):
+            present = sum(here)
+            if present == rows:
+                covered.append(whole)
+            else:
+                there = sum(a * b for a, b in zip(here, seconds, strict=True))
+                covered.append(_coverage(round(present), there, span))
+        return covered
 
     def _reaching(self, span: float) -> list[tuple[float, Level]]:
         """Coarse levels with rows that reach back so far, the finest first."""
@@ -170,14 +207,13 @@ class Stats:
     Valid until the next snapshot: extremes are looked up in the table's own rows.
     """
 
-    __slots__ = ("_cell", "_first", "_high", "_level", "_low", "_values", "mean", "n", "seconds")
+    __slots__ = ("_high", "_low", "_rows", "_values", "mean", "n", "seconds")
 
     def __init__(
-        self, values: array[float], mean: float, seconds: float, level: Level | None, cell: int, first: int
+        self, values: array[float], mean: float, seconds: float, rows: tuple[Level, int, int] | None
     ) -> None:
         self._values, self.mean, self.seconds, self.n = values, mean, seconds, len(values)
-        # Where the rows' extremes stand: minima right of `cell`, maxima right of those; None: nowhere.
-        self._level, self._cell, self._first = level, cell, first
+        self._rows = rows  # level, cell and first row of a gauge: minima stand right of the cell, then maxima
         self._low: float | None = None
         self._high: float | None = None
 
@@ -195,16 +231,17 @@ class Stats:
         return self._high
 
     def _extremes(self, offset: int) -> array[float]:
-        if self._level is None:
+        if self._rows is None:
             return self._values
-        column = self._level.values(self._cell + offset, self._first)
+        level, cell, first = self._rows
+        column = level.values(cell + offset, first)
         return column if len(column) == self.n else _known(column)  # else some rows do not carry it
 
-    def settle(self) -> None:
-        """Let go of the rows: what they say is kept."""
-        if self._level is not None:
-            self._low, self._high = self.min, self.max
-            self._values, self._level = array("f", [self.first, self.last]), None
+    def settled(self) -> Stats:
+        """The same without the rows: four values that have the same ends and extremes."""
+        same = Stats(array("f", [self.first, self.min, self.max, self.last]), self.mean, self.seconds, None)
+        same.n = self.n
+        return same
 
     @property
     def first(self) -> float:
@@ -216,89 +253,47 @@ class Stats:
         return self._values[-1]
 
 
-class Track:
-    """The past of one subject (a GPU, a process, an engine, the host): its slot in a table."""
-
-    __slots__ = ("_long", "_rolled", "known", "slot", "table")
-
-    def __init__(self, table: Table, slot: int) -> None:
-        self.table, self.slot = table, slot
-        self.known: dict[tuple[str, float], Stats | None] = {}  # until the next snapshot
-        self._long: dict[tuple[str, float], Stats] = {}  # from coarse rows: until one of them is added
-        self._rolled = 0
-
-    def append(self, at: float, seconds: float, row: array[float]) -> None:
-        """A new row of a table that has no other subject."""
-        self.table.append(at, seconds, row)
-        if self.known:
-            self.known.clear()
-
-    def put(self, row: array[float]) -> None:
-        """What the newest snapshot says of it."""
-        self.table.put(self.slot, row)
-        if self.known:
-            self.known.clear()
-
-    def rest(self) -> None:
-        """Give back what was remembered for questions: few are asked between two judgements."""
-        if self.known:
-            self.known.clear()
-        for stats in self._long.values():
-            stats.settle()
-
-    def over(self, name: str, span: float) -> Stats:
-        """Statistics of `name` over the last `span` seconds. Raises NotMeasured when no row carries it."""
-        key = (name, span)
-        stats = self.known.get(key)
-        if stats is None:
-            if key not in self.known:
-                stats = self.known[key] = self._stats(key)
-            if stats is None:
-                raise NotMeasured(name)
-        return stats
-
-    def _stats(self, key: tuple[str, float]) -> Stats | None:
-        name, span = key
-        if span <= W5:
-            reach = self.table.reach(span)
-            return self._summary(self.table.fine, name, *reach) if reach else None
-        if self._rolled != self.table.rolled:
-            self._long.clear()
-            self._rolled = self.table.rolled
-        stats = self._long.get(key)
-        if stats is not None:
-            return stats
-        for level in self.table.levels(name, span):
-            if not level.at:
-                continue
-            stats = self._summary(level, name, *level.reach(span))
-            if stats is not None:
-                if level is not self.table.fine:
-                    self._long[key] = stats
-                return stats
-        return None
-
-    def _summary(self, level: Level, name: str, first: int, seconds: float) -> Stats | None:
-        """Statistics of one column from row `first` on; None when no row carries it."""
-        columns = level.columns
-        cell = self.slot * columns.width + columns.at[name]
-        values = level.column(cell, first) if columns.scales is None else level.values(cell, first)
-        total = sum(values)
+def _summaries(level: Level, name: str, span: float) -> list[Stats | None]:
+    """Statistics of one column over the last `span` seconds, by slot; None where no row carries it."""
+    columns, (first, seconds) = level.columns, level.reach(span)
+    cell, gauge = columns.at[name], name in columns.is_gauge
+    found: list[Stats | None] = []
+    for slot, values in enumerate(level.values_by_slot(cell, first)):
+        total, covered = sum(values), seconds
         if total != total:  # a NaN: some row does not carry the value
             values = _known(values)
             if not values:
-                return None
-            total, seconds = sum(values), self._seconds_here(level, first, seconds)
-        extremes = level if name in columns.is_gauge else None
-        return Stats(values, total / len(values), seconds, extremes, cell, first)
+                found.append(None)
+                continue
+            total, covered = sum(values), _seconds_here(level, slot, first, seconds)
+        rows = (level, slot * columns.width + cell, first) if gauge else None
+        found.append(Stats(values, total / len(values), covered, rows))
+    return found
 
-    def _seconds_here(self, level: Level, first: int, seconds: float) -> float:
-        """Of the seconds from row `first` on, those from when the subject was first there until it went."""
-        if level.columns.here is None:
-            return seconds
-        here = level.column(self.slot * level.columns.width + level.columns.here, first)
-        rows = [row for row, share in enumerate(here, first) if share]
-        return level.at[rows[-1]] - level.at[rows[0]] + level.seconds[rows[0]]
+
+def _seconds_here(level: Level, slot: int, first: int, seconds: float) -> float:
+    """Of the seconds from row `first` on, those from when the subject was first there until it went."""
+    if level.columns.here is None:
+        return seconds
+    here = level.column(slot * level.columns.width + level.columns.here, first)
+    rows = [row for row, share in enumerate(here, first) if share]
+    return level.at[rows[-1]] - level.at[rows[0]] + level.seconds[rows[0]]
+
+
+class Track:
+    """The past of one subject (a GPU, a process, an engine, the host): its slot in a table."""
+
+    __slots__ = ("slot", "table")
+
+    def __init__(self, table: Table, slot: int) -> None:
+        self.table, self.slot = table, slot
+
+    def over(self, name: str, span: float) -> Stats:
+        """Statistics of `name` over the last `span` seconds. Raises NotMeasured when no row carries it."""
+        stats = self.table.over(name, span)[self.slot]
+        if stats is None:
+            raise NotMeasured(name)
+        return stats
 
     def series(self, name: str, span: float) -> list[tuple[float, float]]:
         """(time, value) rows for charts and trends: the finest level that reaches back `span`."""
@@ -309,19 +304,9 @@ class Track:
                 return [(t, v) for t, v in zip(level.at[first:], values, strict=True) if v == v]
         return []
 
-    def seconds_covered(self, span: float) -> tuple[int, float]:
-        """(rows, seconds) that samples cover within the last `span`."""
-        level, first, seconds = self.table.covered(span)
-        if level is None:
-            return 0, 0.0
-        rows = len(level.at) - first
-        if level.columns.here is None:
-            return rows, seconds
-        here = level.values(self.slot * level.columns.width + level.columns.here, first)
-        present = sum(here)
-        if present == rows:
-            return rows, seconds
-        return round(present), sum(a * b for a, b in zip(here, level.seconds[first:], strict=True))
+    def covered(self, span: float) -> Coverage:
+        """What samples cover of the last `span` seconds."""
+        return self.table.covered(span)[self.slot]
 
 
 def _known(values: array[float]) -> array[float]:

@@ -11,9 +11,7 @@ def agent_blind(node: Window) -> Fires | None:
     agent = snapshot.agent if snapshot else None
     if snapshot is None or agent is None or node.snapshots < 3:
         return None
-    hidden = [
-        p for p in node.processes.values() if p.reading.hidden and p.track.seconds_covered(60.0)[0] >= 3
-    ]
+    hidden = [p for p in node.processes.values() if p.reading.hidden and p.track.covered(60.0).rows >= 3]
     blind = agent.sees_all_processes is False or bool(hidden)
     deaf = agent.kernel_log_readable is False
     if not blind and not deaf:

@@ -15,7 +15,7 @@ def small_batch(
     max_tensor_ratio: float = 0.10,
 ) -> Fires | None:
     """Each step carries too little work."""
-    engines = [engine for engine in gpu.engines if _few(engine, max_running, max_running_share)]
+    engines = [e for e in gpu.engines if e.once(_few, max_running, max_running_share)]
     if not engines:
         return None
     gpu.require(W5)

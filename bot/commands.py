@@ -9,14 +9,14 @@ from dataclasses import asdict
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from gpudiag.errors import GpudiagError
+from bot.words import Mistake
 
 if TYPE_CHECKING:
     from bot.answer import Answer
     from bot.settings import Settings
 
 
-class NothingToServe(GpudiagError):
+class NothingToServe(Mistake):
     """No Slack secrets are set, so there is nothing to listen to."""
 
 
@@ -31,20 +31,18 @@ def bot_arguments(parser: argparse.ArgumentParser) -> None:
 def bot_run(options: argparse.Namespace) -> int:
     """Serve Slack over HTTP (SLACK_SIGNING_SECRET), Socket Mode (SLACK_APP_TOKEN), or both."""
     from bot.settings import lacking, settings_of
-    from gpudiag.settings import from_options
+    from gpudiag.settings import from_options, spoken_by
 
-    settings = settings_of(from_options(options, "bot").bot, state_path=options.state)
+    common = from_options(options, "bot").bot
+    settings, lang = settings_of(common, state_path=options.state), spoken_by(common, options.lang)
     log_to_stderr()
     if options.check:
-        return check(settings)
+        return check(settings, lang)
     if lack := lacking(asdict(settings)):
-        raise NothingToServe(
-            f"bot: {'; '.join(lack)}. docs/slack.md says where they are, gpudiag bot --check whether they"
-            ' work. Without Slack: gpudiag ask "why node-3"'
-        )
+        raise NothingToServe("start.nothing", lacking=lack)
     from bot.program import serve
 
-    return serve(settings)
+    return serve(settings, lang)
 
 
 def log_to_stderr() -> None:
@@ -53,13 +51,13 @@ def log_to_stderr() -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
-def check(settings: Settings) -> int:
+def check(settings: Settings, lang: str) -> int:
     """Print the doctor's answer; 1 when something must be fixed."""
     from bot.doctor import examine
     from bot.markdown import terminal
     from gpudiag.cli.terminal import colour
 
-    answer = examine(settings, settings.lang)
+    answer = examine(settings, lang)
     sys.stdout.write(terminal(answer, colour=colour()))
     return 0 if answer.state == "ok" else 1
 

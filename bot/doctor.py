@@ -72,7 +72,7 @@ def check_file(settings: Settings, lang: str) -> list[Check]:
     try:
         State(settings.state_path).close()
     except StateUnusable as error:
-        return [Check(say(lang, "d.file.no", path=f"`{settings.state_path}`"), False, str(error))]
+        return [Check(say(lang, "d.file.no", path=f"`{settings.state_path}`"), False, error.said(lang))]
     return []
 
 

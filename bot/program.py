@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import multiprocessing.util
 import signal
@@ -9,6 +10,7 @@ import threading
 import uuid
 from dataclasses import dataclass
 from functools import partial
+from socket import AF_INET, AF_INET6, create_server
 
 from flask import Flask
 
@@ -22,6 +24,7 @@ from bot.settings import Settings
 from bot.slack import SlackBot, SocketMode
 from bot.state import State
 from bot.watchman import Watchman
+from bot.words import Mistake, say
 
 log = logging.getLogger("gpudiag.bot")
 
@@ -89,15 +92,21 @@ def mount(web: Flask, settings: Settings) -> Program:
     return program
 
 
-def serve(settings: Settings) -> int:
+class CannotListen(Mistake):
+    """The port is taken, or not for this user."""
+
+    exit_code = 3
+
+
+def serve(settings: Settings, lang: str) -> int:
     """Run until interrupted: Socket Mode in this process, HTTP in granian's worker."""
     State(settings.state_path).close()  # a file that cannot be opened is said here, not in a worker's log
     if settings.signing_secret:
-        listen(settings)
+        listen(settings, lang)
         return 0
     program = build(settings)
     program.start()
-    print("gpudiag bot: connecting by Socket Mode; type /gpu in Slack", flush=True)
+    print(say(lang, "start.socket"), flush=True)
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     try:
@@ -108,12 +117,13 @@ def serve(settings: Settings) -> int:
     return 0
 
 
-def listen(settings: Settings) -> None:
+def listen(settings: Settings, lang: str) -> None:
     """Serve HTTP. One worker process holds one desk, one pool and the connections to our API."""
     from granian import Granian
     from granian.constants import Interfaces
     from granian.log import LogLevels
 
+    check_port(settings)
     server = Granian(
         "bot.program:load",
         address=settings.host,
@@ -122,11 +132,24 @@ def listen(settings: Settings) -> None:
         workers=1,
         blocking_threads=THREADS,
         websockets=False,
-        log_level=LogLevels.warning,
+        log_level=LogLevels.error,
     )
-    print(f"gpudiag bot: http://{settings.host}:{settings.port}{PATH}", flush=True)
-    print('try: /gpu why node-3 in Slack, or without it: gpudiag ask "why node-3"', flush=True)
+    address = f"http://{settings.host}:{settings.port}{PATH}"
+    print(say(lang, "start.http", address=address), flush=True)
     server.serve(target_loader=partial(load, settings), wrap_loader=False)
+
+
+def check_port(settings: Settings) -> None:
+    """Raise CannotListen where the server could not: it would tell so with a traceback."""
+    family = AF_INET6 if ":" in settings.host else AF_INET
+    try:
+        with create_server((settings.host, settings.port), family=family):
+            pass
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        key = "start.port.taken" if taken else "start.port"
+        reason = error.strerror or error
+        raise CannotListen(key, host=settings.host, port=settings.port, reason=reason) from None
 
 
 def load(settings: Settings) -> Flask:

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from bot.watching import EDIT_SECONDS, SETTLE_SECONDS
-from gpudiag.errors import GpudiagError
+from bot.words import Mistake
 from gpudiag.settings import BotSettings
 
 SLACK_API = "https://slack.com/api/"
 
 
-class SettingsWrong(GpudiagError):
+class SettingsWrong(Mistake):
     """The bot cannot start with these settings; the sentence lists every mistake."""
 
 
@@ -79,11 +79,11 @@ NAMES = {
     "allowed_channels": "GPUDIAG_SLACK_CHANNELS",
 }
 SHAPES = {
-    "bot_token": (r"xoxb-\S+", "a bot token, which begins with xoxb-"),
-    "app_token": (r"xapp-\S+", "an app-level token, which begins with xapp-"),
-    "slack_api_url": (r"https?://\S+", "an address such as https://slack.com/api/"),
-    "team": (r"T[A-Z0-9]+", "a workspace id, which begins with T"),
-    "enterprise": (r"E[A-Z0-9]+", "an organisation id, which begins with E"),
+    "bot_token": r"xoxb-\S+",
+    "app_token": r"xapp-\S+",
+    "slack_api_url": r"https?://\S+",
+    "team": r"T[A-Z0-9]+",
+    "enterprise": r"E[A-Z0-9]+",
 }
 
 
@@ -94,12 +94,12 @@ def settings_of(
     variables = os.environ if environ is None else environ
     found = {name: variables[key].strip() for name, key in NAMES.items() if variables.get(key, "").strip()}
     mistakes = [
-        f"{NAMES[name]} is not {wanted}"
-        for name, (pattern, wanted) in SHAPES.items()
+        Mistake(f"start.{name}", variable=NAMES[name])
+        for name, pattern in SHAPES.items()
         if name in found and not re.fullmatch(pattern, found[name])
     ]
     if mistakes:
-        raise SettingsWrong("bot settings: " + "; ".join([*mistakes, *lacking(found)]))
+        raise SettingsWrong("start.settings", mistakes=[*mistakes, *lacking(found)])
     return Settings(
         bot_token=found.get("bot_token", ""),
         signing_secret=found.get("signing_secret", ""),
@@ -119,12 +119,12 @@ def settings_of(
     )
 
 
-def lacking(found: Mapping[str, str]) -> list[str]:
+def lacking(found: Mapping[str, str]) -> list[Mistake]:
     """The secrets of `NAMES` without which Slack cannot be served, all of them."""
-    token = [] if found.get("bot_token") else ["SLACK_BOT_TOKEN (xoxb-…) is not set"]
+    token = [] if found.get("bot_token") else [Mistake("start.no.token")]
     if found.get("signing_secret") or found.get("app_token"):
         return token
-    return [*token, "neither SLACK_SIGNING_SECRET (HTTP) nor SLACK_APP_TOKEN (Socket Mode, xapp-…) is set"]
+    return [*token, Mistake("start.no.way")]
 
 
 def ids(text: str) -> frozenset[str]:
@@ -137,7 +137,9 @@ def token_in(path: str | None) -> str:
     try:
         return Path(path).expanduser().read_text().strip()
     except OSError as error:
-        raise SettingsWrong(f"bot settings: token file {path} cannot be read: {error.strerror}") from None
+        raise SettingsWrong("start.token.file", file=path, reason=error.strerror or error) from None
+    except UnicodeDecodeError:
+        raise SettingsWrong("start.token.text", file=path) from None
 
 
 def default_state() -> Path:

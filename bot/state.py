@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpudiag.errors import GpudiagError
+from bot.words import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ create table if not exists episode (team text, channel text, key text, data text
 """
 
 
-class StateUnusable(GpudiagError):
+class StateUnusable(Mistake):
     """The bot's own file cannot be opened or written, or is something else."""
 
 
@@ -63,10 +63,7 @@ class State:
             self.connection.executescript(TABLES)
         except (OSError, sqlite3.Error) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            raise StateUnusable(
-                f"bot: its own file {self.path} cannot be used ({reason});"
-                " set GPUDIAG_BOT_STATE to a file in a folder that it may write"
-            ) from None
+            raise StateUnusable("start.state", file=self.path, reason=reason) from None
 
     def close(self) -> None:
         with self.lock:

@@ -8,6 +8,7 @@ To add a language: one file with every key of en.py, and its line in `LANGUAGES`
 from __future__ import annotations
 
 from bot.words import en, ko
+from gpudiag.errors import GpudiagError
 from gpudiag.words import words
 
 LANGUAGES = {"en": en.SENTENCES, "ko": ko.SENTENCES}
@@ -17,6 +18,27 @@ def say(lang: str, key: str, **values: object) -> str:
     """The sentence `key` in `lang` (English where the language is not known)."""
     sentence = LANGUAGES.get(lang, en.SENTENCES)[key].format(**values)
     return sentence if lang == "ko" else en.counted(sentence)
+
+
+class Mistake(GpudiagError):
+    """Why the bot cannot do what it was told: a sentence by its key, and the values that go into it.
+
+    A value that is a list of mistakes is said as one after the other.
+    """
+
+    def __init__(self, key: str, /, **values: object) -> None:
+        super().__init__(key)
+        self.key, self.values = key, values
+
+    def said(self, language: str) -> str:
+        values = {
+            name: "; ".join(one.said(language) for one in value) if isinstance(value, list) else value
+            for name, value in self.values.items()
+        }
+        return say(language, self.key, **values)
+
+    def __str__(self) -> str:
+        return self.said("en")
 
 
 def contract_word(lang: str, name: str) -> str | None:

@@ -264,6 +264,23 @@ SENTENCES = {
     "chart.nochat": "A picture needs a chat channel; see {url}",
     "updated": "updated {time}",
     "more.left": "{count} more",
+    # starting
+    "start.settings": "bot settings: {mistakes}",
+    "start.bot_token": "{variable} is not a bot token, which begins with xoxb-",
+    "start.app_token": "{variable} is not an app-level token, which begins with xapp-",
+    "start.slack_api_url": "{variable} is not an address such as https://slack.com/api/",
+    "start.team": "{variable} is not a workspace id, which begins with T",
+    "start.enterprise": "{variable} is not an organisation id, which begins with E",
+    "start.no.token": "SLACK_BOT_TOKEN (xoxb-…) is not set",
+    "start.no.way": "neither SLACK_SIGNING_SECRET (HTTP) nor SLACK_APP_TOKEN (Socket Mode, xapp-…) is set",
+    "start.token.file": "bot settings: token file {file} cannot be read: {reason}",
+    "start.token.text": "bot settings: token file {file} does not hold text",
+    "start.nothing": 'bot: {lacking}. docs/slack.md says where they are, gpudiag bot --check whether they work. Without Slack: gpudiag ask "why node-3"',
+    "start.state": "bot: its own file {file} cannot be used ({reason}); set GPUDIAG_BOT_STATE to a file in a folder that it may write",
+    "start.port.taken": "bot: port {port} on {host} is taken; give another one with --port",
+    "start.port": "bot: cannot listen on {host}, port {port} ({reason}); give another --host or --port",
+    "start.socket": "gpudiag bot: connecting by Socket Mode; type /gpu in Slack",
+    "start.http": 'gpudiag bot: {address}\ntry: /gpu why node-3 in Slack, or without it: gpudiag ask "why node-3"',
 }
 
 # Where the count is one, the noun after it stands in the singular.

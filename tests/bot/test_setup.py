@@ -250,6 +250,46 @@ def test_without_secrets_one_line_says_what_to_set(settings):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            {"SLACK_BOT_TOKEN": ""},
+            "SLACK_BOT_TOKEN(xoxb-…) 변수가 설정되지 않았습니다; SLACK_SIGNING_SECRET(HTTP)과",
+        ),
+        ({"SLACK_BOT_TOKEN": "xapp-1"}, "봇 설정: SLACK_BOT_TOKEN 값이 봇 토큰이 아닙니다"),
+        (
+            {"GPUDIAG_BOT_STATE": "/proc/none/file", "SLACK_APP_TOKEN": "xapp-1"},
+            "봇의 파일 /proc/none/file: 쓸 수",
+        ),
+        ({"GPUDIAG_TOKEN_FILE": "/nowhere/token"}, "토큰 파일 /nowhere/token: 읽을 수 없습니다"),
+        ({"GPUDIAG_BOT_PORT": "x"}, "GPUDIAG_BOT_PORT: 1 이상 65535 이하의 포트를"),
+    ],
+)
+def test_what_keeps_it_from_starting_is_one_line_in_korean_too(settings, more: dict[str, str], said: str):
+    done = gpudiag("bot", env={**environment(settings), "LANG": "ko_KR.UTF-8", **more})
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_port_that_is_taken_is_one_clear_line(settings):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = gpudiag("bot", "--port", str(port), env=environment(settings, SLACK_SIGNING_SECRET=SECRET))
+
+    assert done.returncode == 3
+    assert f"port {port} on 127.0.0.1 is taken" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_check_answers_in_the_language_of_the_terminal(settings):
+    env = environment(settings, SLACK_SIGNING_SECRET=SECRET)
+
+    assert "필요한 것이 모두 있습니다" in gpudiag("bot", "--check", "--lang", "ko", env=env).stdout
+
+
 @pytest.mark.parametrize("name", ["text/bot.sqlite3", "text"])
 def test_a_file_that_cannot_be_used_is_one_clear_line(
     settings, slack: SlackDouble, tmp_path: Path, name: str

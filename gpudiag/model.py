@@ -469,6 +469,53 @@ class AgentReading(Struct):
     resident_bytes: int | None = None
 
 
+class MemoryHolder(Struct):
+    """Another process that a message names; the driver may not tell how much it holds."""
+
+    pid: int
+    memory_used_bytes: int | None = None
+
+
+class OutOfMemory(Struct):
+    """A program's own message that it got no more GPU memory; every size is the message's.
+
+    The parts lie inside each other, never beside: private pools in what is allocated; that, with what is
+    unallocated, in what is reserved; that in what the process holds.
+    """
+
+    allocator: str  # cuda, hip, xpu: PyTorch's; jax, ggml
+    asked_bytes: int
+    device: int | None = None  # as the program counts its GPUs: not the driver's index
+    rank: int | None = None
+    pid: int | None = None
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+    allowed_bytes: int | None = None  # a limit that the program set itself
+    process_bytes: int | None = None
+    reserved_bytes: int | None = None  # older wordings tell this, newer ones what is unallocated in it
+    allocated_bytes: int | None = None
+    private_pool_bytes: int | None = None
+    unallocated_bytes: int | None = None
+    others: list[MemoryHolder] | None = None
+    setting: str | None = None  # what the allocator of that version takes against fragmentation
+    count: int = 1  # messages of this process and GPU in the text; this is the last
+
+
+class CacheShortage(Struct):
+    """An inference engine's own message that its KV cache has no room, so that it does not start."""
+
+    engine: str
+    reason: str  # no_room, too_long, not_free
+    model_len: int | None = None  # the longest request it was told to take
+    longest_len: int | None = None  # the longest that would fit
+    needed_bytes: int | None = None  # for one request of that length
+    available_bytes: int | None = None  # left for the cache; below zero where weights and the rest take more
+    free_bytes: int | None = None  # of the GPU, as it started
+    total_bytes: int | None = None
+    wanted_bytes: int | None = None
+    wanted_ratio: Number | None = None
+
+
 class PasteReading(Struct):
     """What a pasted text says about itself."""
 
@@ -484,6 +531,8 @@ class PasteReading(Struct):
     errors: list[str] | None = None  # kinds of error lines: library_mismatch, no_devices, unknown_error, …
     error_lines: list[str] | None = None
     hints: list[str] | None = None  # container, out_of_memory, aborted, hung, wsl, jetson, ended …
+    out_of_memory: list[OutOfMemory] | None = None
+    cache_shortages: list[CacheShortage] | None = None
 
 
 MISSING_PARTS = (

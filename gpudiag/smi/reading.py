@@ -10,12 +10,15 @@ from gpudiag.kernel_lines import events_of
 from gpudiag.model import PasteReading, ProcessReading, Snapshot
 from gpudiag.smi import xml
 from gpudiag.smi.assembling import NODE, snapshots_of
+from gpudiag.smi.cache_shortage import shortages_of
 from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.errors import NothingOfAGpu
 from gpudiag.smi.lists import read_gpustat, read_listing, read_ps, read_topology
+from gpudiag.smi.messages import Log
 from gpudiag.smi.monitor import MonitorReader
+from gpudiag.smi.out_of_memory import failures_of, without_sizes
 from gpudiag.smi.parts import Parts
 from gpudiag.smi.query import QueryReader
 from gpudiag.smi.sheet import Row
@@ -64,12 +67,16 @@ def _parts(text: str) -> Parts:
     if left_out:
         parts.missing.add("long")
     parts.events = events_of(log_lines(text))
+    log = Log(lines)
+    parts.failures, parts.shortages = failures_of(log), shortages_of(log)
     left = list(lines)
     for _name, reader in (("csv", CsvReader), ("monitor", MonitorReader), ("table", TableReader)):
         found = reader()
         _blank(left, found.read(left))
         parts.sheets += found.sheets
     parts.complaints, _ = complaints_of(left)
+    if not parts.failures and without_sizes(log):
+        parts.complaints.kinds.append("out_of_memory")
     for take in (read_gpustat, read_listing, read_topology):
         sheets, used = take(left)
         _blank(left, used)
@@ -88,6 +95,8 @@ def _parts(text: str) -> Parts:
         parts.formats.append("kernel_log")
     if parts.complaints.kinds:
         parts.formats.append("error_lines")
+    if parts.failures or parts.shortages:
+        parts.formats.append("program_errors")
     if any("[Insufficient" in line for line in parts.complaints.lines) and not parts.sheets:
         parts.missing.add("columns")
     return parts
@@ -112,7 +121,7 @@ def _blank(lines: list[str], used: Sequence[int]) -> None:
 
 
 def _of_a_gpu(parts: Parts) -> bool:
-    if parts.events or parts.complaints.kinds:
+    if parts.events or parts.complaints.kinds or parts.failures or parts.shortages:
         return True
     if any(sheet.gpus or sheet.rows or sheet.driver or sheet.cut_gpus or sheet.process_list or sheet.missing
            for sheet in parts.sheets):  # fmt: skip

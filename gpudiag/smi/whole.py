@@ -136,6 +136,8 @@ def _paste(snapshot: Snapshot, series: list[Sheet], parts: Parts) -> PasteReadin
         errors=parts.complaints.kinds or None,
         error_lines=parts.complaints.lines or None,
         hints=parts.hints or None,
+        out_of_memory=parts.failures or None,
+        cache_shortages=parts.shortages or None,
     )
 
 

@@ -173,6 +173,7 @@ MISSING_LIST = "{names} not visible"
 LINE = {  # a verdict's headline where a line of this kind is all that was pasted
     "command_not_found": "cannot tell: the shell does not find nvidia-smi",
     "sxid": "cannot tell: an NVSwitch reported an event that it does not call fatal",
+    "out_of_memory": "cannot tell: a program got no more GPU memory, and the text does not say how much",
 }
 LINE_NEXT = {  # and what to do next
     "command_not_found": (
@@ -186,6 +187,13 @@ LINE_NEXT = {  # and what to do next
         "come before a fault. Next: `sudo dmesg -T | grep -i sxid` shows whether it comes again and on "
         "which link, `nvidia-smi nvlink -e` counts the errors of the links, `nvidia-smi -q` has the fabric's "
         "state; paste them here."
+    ),
+    "out_of_memory": (
+        "Without sizes it cannot be told whether the work was too large or somebody else held the memory. "
+        "Next: paste the whole message (PyTorch's goes on with `Tried to allocate` and says who holds what), "
+        "and see who is on the GPU while the program runs: `nvidia-smi "
+        "--query-compute-apps=pid,name,used_memory --format=csv`. `gpudiag kv MODEL TOKENS xREQUESTS on GPU` "
+        "calculates what a language model needs."
     ),
 }
 ALSO = "also seen"

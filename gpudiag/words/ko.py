@@ -167,6 +167,7 @@ MISSING_LIST = "{names} 항목이 보이지 않습니다"
 LINE = {
     "command_not_found": "판단할 수 없습니다: 셸이 nvidia-smi를 찾지 못합니다",
     "sxid": "판단할 수 없습니다: NVSwitch가 치명적이라고 하지 않은 이벤트를 보고했습니다",
+    "out_of_memory": "판단할 수 없습니다: 프로그램이 GPU 메모리를 받지 못했으나 크기가 텍스트에 없습니다",
 }
 LINE_NEXT = {
     "command_not_found": (
@@ -180,6 +181,13 @@ LINE_NEXT = {
         "자주 나오면 장애의 전조일 수 있습니다. 다음: `sudo dmesg -T | grep -i sxid`로 되풀이되는지와 어느 "
         "링크인지, `nvidia-smi nvlink -e`로 링크의 오류 수, `nvidia-smi -q`로 fabric 상태를 확인하고 그 "
         "출력을 붙여넣으십시오."
+    ),
+    "out_of_memory": (
+        "크기가 없으면 작업이 너무 컸는지, 다른 프로세스가 메모리를 잡고 있었는지 알 수 없습니다. 다음: "
+        "메시지 전체를 붙여넣으십시오(PyTorch의 메시지는 `Tried to allocate`로 이어지며 누가 얼마를 잡았는지 "
+        "적습니다). 프로그램이 도는 동안 GPU에 누가 있는지도 보십시오: `nvidia-smi "
+        "--query-compute-apps=pid,name,used_memory --format=csv`. 언어 모델에 필요한 메모리는 "
+        "`gpudiag kv MODEL TOKENS xREQUESTS on GPU`로 계산합니다."
     ),
 }
 ALSO = "함께 보임"

@@ -11,6 +11,7 @@ import pytest
 from gpudiag.errors import GpudiagError
 from gpudiag.smi import NothingOfAGpu, NothingPasted, NotText, RefusedXml, TooLarge, read, window_of
 from tests.smi import writers
+from tests.smi.oom_texts import GIB, Failure
 from tests.smi.tables import gpu, machine
 
 LARGEST = (4 << 20) - 1_000
@@ -109,6 +110,13 @@ WORST = {
         for i in range(45_000)
     ),
     "escapes": lambda: filled("\x1b["),
+    "failed allocations": lambda: filled(f"{Failure(others={7: GIB}).sentence()}\n"),
+    "failed allocations in one line": lambda: filled(f"{Failure().parenthesis()} "),
+    "a failed allocation and digits": lambda: "CUDA out of memory. Tried to allocate " + filled("1 ")[:-60],
+    "a failed allocation of many processes": lambda: (
+        Failure().sentence()[:100] + filled("Process 12 has 2.00 GiB memory in use. ")[:-200]
+    ),
+    "prefixes": lambda: "CUDA out of memory. Tried to allocate 2\n" + filled("[" * 79 + "\n")[:-60],
 }  # fmt: skip
 
 

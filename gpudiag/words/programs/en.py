@@ -7,7 +7,8 @@ REFUSED = {  # what cannot be read, and what to do
         "there is nothing of a GPU in this text that I can read. Paste the output of one of these commands "
         "as it stands: `nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
         "utilization.gpu,memory.used,memory.total --format=csv -l 1`, or `dmesg -T | grep -i -E 'nvrm|xid'`. "
-        "A program's own error, such as CUDA out of memory, is not read"
+        "Of a program's own errors those about GPU memory are read, such as CUDA out of memory; paste all "
+        "of it"
     ),
     "nothing-pasted": (
         "there is no text. Send what nvidia-smi says: `nvidia-smi | curl --data-binary @- ADDRESS/diagnose`"

@@ -8,7 +8,8 @@ REFUSED = {
         "붙여넣으십시오: "
         "`nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
         "utilization.gpu,memory.used,memory.total --format=csv -l 1`, `dmesg -T | grep -i -E 'nvrm|xid'`. "
-        "CUDA out of memory 같은 프로그램의 자체 오류는 읽지 않습니다"
+        "프로그램의 자체 오류는 CUDA out of memory 같은 GPU 메모리 오류만 읽습니다. 메시지 전체를 "
+        "붙여넣으십시오"
     ),
     "nothing-pasted": (
         "텍스트가 없습니다. nvidia-smi의 출력을 보내십시오: "

@@ -28,8 +28,8 @@ _PID = re.compile(r"\bpid=(\d{1,10})\b")
 
 
 def beginning(*texts: str) -> re.Pattern[str]:
-    """A pattern for messages that begin with one of these, wherever blanks and line breaks fall in it."""
-    spread = (r"\s*".join(re.escape(c) for c in text if not c.isspace()) for text in texts)
+    """A pattern for messages that begin with one of these, with any blanks, breaks and bold marks in it."""
+    spread = (r"[\s*]*".join(re.escape(c) for c in text if not c.isspace()) for text in texts)
     return re.compile("|".join(spread))
 
 
@@ -68,7 +68,7 @@ class Log:
         return line[max(0, begin - LOOKED_BACK) : begin]
 
     def _compact(self, number: int, written: list[str]) -> str:
-        """The lines of a message as one, without blanks."""
+        """The lines of a message as one, without blanks and bold marks."""
         flat = written[0]
         widest = max(NARROWEST, len(self.lines[number]))
         for offset, part in enumerate(written[1:], 1):
@@ -76,7 +76,7 @@ class Log:
             widest = max(widest, len(line))
             fills = len(before) == widest and line.startswith(part)  # broken where the terminal ends
             flat += part if fills else f" {part}"
-        return "".join(_SPLIT.sub("_", flat).split())
+        return "".join(_SPLIT.sub("_", flat.replace("*", " ")).split())
 
 
 def _bare(line: str) -> str:

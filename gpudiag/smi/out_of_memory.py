@@ -24,6 +24,7 @@ _TORCH = beginning(
     "CUDA out of memory. Tried to allocate", "HIP out of memory. Tried to allocate",
     "XPU out of memory. Tried to allocate",
 )  # fmt: skip
+_ASYNC = beginning("Allocation on device")  # PyTorch with cudaMallocAsync
 _JAX = beginning(
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate",
     "RESOURCE_EXHAUSTED: Out of memory allocating",
@@ -53,6 +54,13 @@ _SIZES = {
         "unallocated_bytes": rf"(?:and{_SIZE}isreservedbyPyTorchbutunallocated|;{_SIZE}cached\))",
     }.items()
 }  # fmt: skip
+_REQUESTED = re.compile(rf"Requested:{_SIZE}")
+_ASYNC_SIZES = {
+    "total_bytes": re.compile(rf"Devicelimit:{_SIZE}"),
+    "free_bytes": re.compile(rf"Free\(accordingtoCUDA\):{_SIZE}"),
+    "allowed_bytes": re.compile(rf"user-suppliedmemoryfraction\):{_SIZE}"),
+    "allocated_bytes": re.compile(rf"Currentlyallocated:{_SIZE}"),
+}
 _HOLDER = re.compile(rf"Process(\d{{1,10}})has{_SIZE}memoryinuse")
 _VARIABLE = re.compile(r"PYTORCH_(?:[A-Z]{2,8}_)?ALLOC_CONF")
 _VARIABLES = {
@@ -85,7 +93,7 @@ def without_sizes(log: Log) -> bool:
 
 def _every(log: Log) -> Iterator[OutOfMemory]:
     kinds: tuple[tuple[re.Pattern[str], Callable[[Message], OutOfMemory | None]], ...] = (
-        (_TORCH, _torch), (_JAX, _jax), (_GGML, _ggml),
+        (_TORCH, _torch), (_ASYNC, _async), (_JAX, _jax), (_GGML, _ggml),
     )  # fmt: skip
     for begins, read in kinds:
         for message in log.messages(begins):
@@ -113,6 +121,19 @@ def _torch(message: Message) -> OutOfMemory | None:
     name = variable[0] if variable else _VARIABLES[failure.allocator]
     newer = "hasatotalcapac" in text  # this wording came with expandable segments
     failure.setting = f"{name}={'expandable_segments:True' if newer else 'max_split_size_mb:128'}"
+    return failure
+
+
+def _async(message: Message) -> OutOfMemory | None:
+    text = message.text
+    begins, asked = re.match(r"Allocationondevice(\d{1,3})?wouldexceedallowed", text), _REQUESTED.search(text)
+    if begins is None or asked is None or (size := _bytes(asked[1])) is None:
+        return None
+    device = None if begins[1] is None else int(begins[1])
+    failure = OutOfMemory(allocator="cuda", asked_bytes=size, device=device)
+    for name, pattern in _ASYNC_SIZES.items():
+        setattr(failure, name, _gpu_bytes(_found(pattern, text)))
+    failure.setting = f"{_VARIABLES['cuda']}=expandable_segments:True"
     return failure
 
 

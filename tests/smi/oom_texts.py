@@ -64,6 +64,15 @@ class Failure:
         )
 
 
+COMFY = (
+    "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)\n"
+    "Currently allocated     : 9.25 GiB\n"
+    "Requested               : 4.50 GiB\n"
+    "Device limit            : 12.00 GiB\n"
+    "Free (according to CUDA): 1.75 GiB\n"
+    "PyTorch limit (set by user-supplied memory fraction)\n"
+    "                        : 17179869184.00 GiB\n"
+)
 JAX = "jaxlib.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 33762398024 bytes."
 LLAMA_CPP = (
     "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 8148.00 MiB on device 1: cudaMalloc failed: "

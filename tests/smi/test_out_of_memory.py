@@ -10,6 +10,7 @@ import pytest
 from gpudiag.model import CacheShortage, OutOfMemory, PasteReading
 from gpudiag.smi import NothingOfAGpu, read
 from tests.smi.oom_texts import (
+    COMFY,
     GIB,
     JAX,
     LLAMA_CPP,
@@ -141,6 +142,18 @@ def test_nothing_allocated_is_nothing_and_not_unknown() -> None:
     assert (0, 0) == (said.allocated_bytes, said.unallocated_bytes)
 
 
+def test_the_wording_of_the_drivers_own_pool_is_read() -> None:
+    said = failure(COMFY)
+
+    assert (9 * GIB // 2, 12 * GIB, 7 * GIB // 4, round(9.25 * GIB)) == (
+        said.asked_bytes,
+        said.total_bytes,
+        said.free_bytes,
+        said.allocated_bytes,
+    )
+    assert (0, None, None) == (said.device, said.allowed_bytes, said.reserved_bytes)
+
+
 def test_other_programs_tell_what_was_asked_for_alone() -> None:
     jax, llama = failure(JAX), failure(LLAMA_CPP)
 
@@ -175,6 +188,7 @@ def test_colours_markdown_and_json_do_not_matter() -> None:
         f"```\n{TRACEBACK}{plain}\n```",
         f'{{"error": "{plain}", "code": 1}}',
         plain.replace(". ", ".\r\n"),
+        f"> **OutOfMemoryError: {plain.replace('. ', '.**' + chr(10) + '> ', 1)}",
     )
 
     assert [failures(plain)] * len(dressed) == [failures(text) for text in dressed]

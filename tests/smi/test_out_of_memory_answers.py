@@ -11,7 +11,17 @@ from gpudiag.explain import Diagnosis, explain
 from gpudiag.smi import window_of
 from gpudiag.words import Language
 from tests.smi import writers
-from tests.smi.oom_texts import GIB, JAX, LLAMA_CPP, NO_ROOM, NOT_FREE, TOO_LONG, TOO_LONG_BEFORE, Failure
+from tests.smi.oom_texts import (
+    COMFY,
+    GIB,
+    JAX,
+    LLAMA_CPP,
+    NO_ROOM,
+    NOT_FREE,
+    TOO_LONG,
+    TOO_LONG_BEFORE,
+    Failure,
+)
 from tests.smi.tables import gpu, machine
 
 FITS_NOT = Failure()
@@ -41,6 +51,7 @@ CAUSES = {
         Failure(asked=GIB // 4, free=13 * GIB, allocated=60 * GIB, process=66 * GIB).sentence(),
         "256 MiB were refused while 13.0 GiB were free",
     ),
+    "the driver's own pool": (COMFY, "the program itself holds 9.2 GiB"),
     "JAX": (JAX, "JAX asked for 31.4 GiB and did not get it"),
     "llama.cpp": (LLAMA_CPP, "GPU 1: out of GPU memory, 8.0 GiB asked for; who holds"),
 }

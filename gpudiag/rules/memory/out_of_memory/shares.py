@@ -20,16 +20,12 @@ class Shares:
     process_bytes: int | None  # all of the program that failed
     reserved_bytes: int | None  # in it, by PyTorch
     unallocated_bytes: int | None  # in that, and not in use
+    held_bytes: int | None  # what the program is known to hold: as much of it as the message tells
     beside_bytes: int | None  # in it, beside PyTorch
     others: tuple[MemoryHolder, ...]
     others_bytes: int | None  # of those whose size is told, where none of them may be the program itself
     unnamed_bytes: int | None  # neither free nor told whose
     more_than_all: bool  # the parts are more than the GPU has
-
-    @property
-    def held_bytes(self) -> int | None:
-        """What the program is known to hold."""
-        return self.reserved_bytes if self.process_bytes is None else self.process_bytes
 
 
 def shares_of(failure: OutOfMemory) -> Shares:
@@ -53,13 +49,14 @@ def shares_of(failure: OutOfMemory) -> Shares:
             others = tuple(other for other in others if other is not itself)
     known = [other.memory_used_bytes for other in others if other.memory_used_bytes is not None]
     others_bytes = sum(known) if known and not unclear else None
-    held = reserved if process is None else process
+    held = next((size for size in (process, reserved, allocated) if size is not None), None)
     unnamed = None if used is None or held is None else used - held - (others_bytes or 0)
     too_much = (unnamed is not None and unnamed < -ROUNDING_BYTES) or (used is not None and used < 0)
     return Shares(
         process_bytes=process,
         reserved_bytes=reserved,
         unallocated_bytes=unallocated,
+        held_bytes=held,
         beside_bytes=None if process is None or reserved is None else _positive(process - reserved),
         others=others,
         others_bytes=others_bytes,

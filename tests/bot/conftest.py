@@ -113,3 +113,4 @@ def anyone(request: pytest.FixtureRequest, settings: Settings, slack: SlackDoubl
         else:
             slack.wait(lambda: slack.sockets)
             yield Person(slack, BySocket(slack))
+            slack.hangs_up()  # a bot that stops while it reads would wait until it has nothing to read

@@ -44,6 +44,7 @@ def connected(settings: Settings, slack: SlackDouble) -> Iterator[Connection]:
     often = Settings().reconnect_seconds
     with Running(replace(settings, app_token="xapp-test", signing_secret="", reconnect_seconds=often)):
         yield slack.wait(lambda: slack.sockets and slack.sockets[0])
+        slack.hangs_up()
 
 
 def command(slack: SlackDouble, **more: object) -> dict[str, object]:
@@ -100,9 +101,7 @@ def test_a_slack_that_sends_the_bot_away_again_and_again_is_not_stormed(
 ):
     until = time.monotonic() + 3
     while time.monotonic() < until:
-        for each in list(slack.sockets):
-            if each.open:
-                each.close()
+        slack.hangs_up()
         time.sleep(0.01)
     opened = slack.calls["apps.connections.open"]
     slack.wait(lambda: slack.sockets[-1].open)

@@ -109,8 +109,7 @@ class SlackDouble:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for connection in self.sockets:
-            connection.close()
+        self.hangs_up()
         self.http.shutdown()
         self.http.server_close()
         self.thread.join()
@@ -144,6 +143,12 @@ class SlackDouble:
 
     def comes_back(self) -> None:
         self.is_away = False
+
+    def hangs_up(self) -> None:
+        """Every open Socket Mode connection is ended by Slack."""
+        for connection in list(self.sockets):
+            if connection.open:
+                connection.close()
 
     def trigger(self) -> str:
         name = f"trigger.{next(self.counter)}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from gpudiag.words import language_of, units, words
 from gpudiag.words.foreign import plain
-from gpudiag.words.gpus import told_once
+from gpudiag.words.gpus import looked_at, told_once
 
 WIDTH = 80
 BAR = 24
@@ -51,8 +51,9 @@ class _Layout:
         lines += self.gpu_table(diagnosis)
         if head:
             lines += self.finding(head)
-        lines += self.memory(diagnosis, verdict.get("gpu"))
-        lines += self.processes(diagnosis, verdict.get("gpu"))
+        gpu = looked_at(diagnosis, head)
+        lines += self.memory(diagnosis, gpu)
+        lines += self.processes(diagnosis, gpu)
         lines += self.also(diagnosis, head)
         lines += self.changed(diagnosis)
         lines += self.unjudged(diagnosis)

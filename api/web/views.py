@@ -20,7 +20,7 @@ from gpudiag.errors import GpudiagError
 from gpudiag.runbook import in_general, markdown, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
-from gpudiag.words.gpus import placed, told_once
+from gpudiag.words.gpus import looked_at, placed, told_once
 from gpudiag.words.pages import page_of
 
 TOKEN_COOKIE = "gpudiag_token"
@@ -185,6 +185,7 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
         "web/node.html",
         d=diagnosis,
         head=head,
+        opened=looked_at(diagnosis, head),
         also=together(finding for finding in everything if finding is not head),
         changed=changes_of(diagnosis),
         unjudged=_grouped(diagnosis),

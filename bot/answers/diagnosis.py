@@ -13,7 +13,7 @@ from bot.request import Request, Target
 from bot.when import exact
 from bot.words import contract_word
 from gpudiag.words import words
-from gpudiag.words.gpus import told_once
+from gpudiag.words.gpus import looked_at, told_once
 
 MOST_EVIDENCE, MOST_STEPS, MOST_ALSO, MOST_CHANGES = 8, 3, 6, 3
 WORST = ("critical", "warning", "unknown", "info", "ok")
@@ -93,7 +93,7 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
         also=also_seen(findings, gpus, verdict),
         bar=memory_bar(gpus[0], asking) if target.gpu is not None and gpus and not stale else None,
         notes=notes_of(found, gpus, asking),
-        actions=actions_of(main, target, asking, at) if live else (),
+        actions=actions_of(main, target, drawn(found, main, target), asking, at) if live else (),
     )
 
 
@@ -249,7 +249,15 @@ def changed(found: Json, asking: Asking) -> list[str]:
     return [f"{head}: {'; '.join(told)}"]
 
 
-def actions_of(main: Json | None, target: Target, asking: Asking, at: str | None) -> tuple[Action, ...]:
+def drawn(found: Json, main: Json | None, target: Target) -> Target:
+    """What the timeline shows: of a node with several GPUs the one to look at first."""
+    several = target.gpu is None and len(found.get("gpus") or []) > 1
+    return replace(target, gpu=looked_at(found, main)) if several else target
+
+
+def actions_of(
+    main: Json | None, target: Target, drawn: Target, asking: Asking, at: str | None
+) -> tuple[Action, ...]:
     """Runbook, Refresh, Post to channel, Mute, Timeline."""
     again = Request("why", target, at=at).text
     actions = []
@@ -259,7 +267,7 @@ def actions_of(main: Json | None, target: Target, asking: Asking, at: str | None
     actions.append(Action(asking.say("b.share"), "share", again))
     if main and main.get("rule"):
         actions.append(mute_action(target, str(main["rule"]), asking))
-    actions.append(Action(asking.say("b.chart"), "chart", Request("chart", target).text))
+    actions.append(Action(asking.say("b.chart"), "chart", Request("chart", drawn).text))
     return tuple(actions)
 
 

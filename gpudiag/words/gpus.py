@@ -8,10 +8,19 @@ from typing import Any
 
 from gpudiag.words import units
 
+SUSPECT = "suspect_gpu"  # evidence of a rule that blames another GPU than the one it is asked about
+
 
 def names_itself(sentence: str, gpu: int | None) -> bool:
     """Whether a sentence about a GPU names that GPU: `GPU 1` is not in `GPU 10`."""
     return gpu is not None and _itself(gpu).search(sentence) is not None
+
+
+def looked_at(diagnosis: dict[str, Any], head: dict[str, Any] | None) -> int | None:
+    """The GPU to look at first: the suspect that the headline's evidence names, else the one it is about."""
+    named = (item["value"] for item in (head or {}).get("evidence") or () if item.get("name") == SUSPECT)
+    gpu: int | None = next(named, diagnosis["verdict"].get("gpu"))
+    return gpu if any(one.get("index") == gpu for one in diagnosis["gpus"]) else None
 
 
 def told_once(

@@ -114,6 +114,16 @@ def test_each_node_has_its_own_situation(demo: Running) -> None:
     assert nodes == PROMISES
 
 
+def test_a_hang_is_shown_with_the_gpu_that_is_suspected(demo: Running) -> None:
+    page = demo.ask("/nodes/node-4", Accept="text/html")
+    opened = re.findall(r'<details class="gpu" id="gpu-(\d+)" open>', page)
+    text = demo.ask("/diagnose?node=node-4")
+
+    assert ["5"] == opened
+    assert "Memory (GPU 5)" in text
+    assert "pid 7205" in text and "pid 7200" not in text
+
+
 def test_the_cause_and_its_umbrella_are_both_among_the_findings(demo: Running) -> None:
     diagnosis = demo.json("/v1/nodes/node-2")
     rules = {finding["rule"] for gpu in diagnosis["gpus"] for finding in gpu["findings"]}

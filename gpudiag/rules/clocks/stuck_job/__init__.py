@@ -135,7 +135,7 @@ def _of(gpu: GpuWindow, ceiling: float) -> Fires:
         return Fires(evidence, severity="warning", confidence="possible", variant="spinning-kernel")
     suspect = differs[0].index if len(differs) == 1 else None
     return Fires(
-        evidence,
+        evidence if suspect is None else (*evidence, calculated("suspect_gpu", suspect)),
         severity="critical" if confirmed else "warning",
         confidence="likely" if confirmed else "possible",
         variant="suspect" if suspect is not None else None,

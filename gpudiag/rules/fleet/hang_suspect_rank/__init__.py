@@ -10,7 +10,7 @@ from gpudiag.window import W2, GpuWindow, NotMeasured
 HANGS = "stuck-job"
 
 
-@rule(severity="critical", rank=STUCK, maturity="experimental")
+@rule(severity="critical", rank=STUCK, maturity="experimental", also=HANGS)
 def hang_suspect_rank(fleet: Fleet, *, min_stuck: int = 2) -> Iterator[Fires]:
     """A job hangs; one rank differs from the others."""
     stuck = {
@@ -32,6 +32,7 @@ def hang_suspect_rank(fleet: Fleet, *, min_stuck: int = 2) -> Iterator[Fires]:
         yield Fires(
             (calculated("stuck_gpus", len(hanging), of=len(gpus)),),
             key=f"{job}:{gpu.node.node}:{gpu.index}",
+            gpu=gpu.index,
             variant=None if how == "quiet" else "lost" if how == "lost" else "state",
             words={
                 "state": how or "-",

@@ -56,6 +56,13 @@ def runbook_of(rule: Rule, language: Language) -> Runbook:
     )
 
 
+def about(rule: Rule, language: Language) -> str:
+    """What a rule is about, in a line: its summary, which is English, or its headline without values."""
+    if language == "en":
+        return rule.summary
+    return in_general(page_of(rule.module, rule.id, language).headline(None))
+
+
 def markdown(rule: Rule, language: Language) -> str:
     """The runbook as Markdown, with the numbers of its first example in the text."""
     runbook, word = runbook_of(rule, language), words(language)

@@ -12,7 +12,7 @@ from api.problems import NoSuch
 from api.resources.asked import json_answer, language, text_answer
 from api.words import Sentence
 from gpudiag.rule import Rule
-from gpudiag.runbook import markdown
+from gpudiag.runbook import about, markdown
 from gpudiag.words import Language
 from gpudiag.words.foreign import plain
 from gpudiag.words.pages import page_of
@@ -39,7 +39,7 @@ def rule_json(rule: Rule, lang: Language, runbooks: str) -> dict[str, Any]:
         "confidence": rule.confidence,
         "maturity": rule.maturity,
         "headline": page.headline(None),
-        "summary": rule.summary,
+        "summary": about(rule, lang),
         "explains": list(rule.explains),
         "latched": rule.latched,
         "thresholds": rule.thresholds,

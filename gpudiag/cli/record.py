@@ -69,7 +69,7 @@ def _past(span: float) -> list[Snapshot]:
 def _from_now(span: float, interval: float, node: str | None) -> Iterable[Snapshot]:
     from gpudiag.agent import Observer, observe
 
-    progress = terminal.Progress("watching", span)
+    progress = terminal.Progress(words(terminal.spoken(None)).DOING["watching"], span)
     try:
         observer = Observer(node=node, source="local", interval=min(interval, span))
         yield from observe(observer, span, lambda share: progress.tick())

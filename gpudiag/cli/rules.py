@@ -53,26 +53,18 @@ def by_family(rules: Any) -> Iterator[tuple[str, Iterator[Any]]]:
 
 def _family(family: str, members: list[Any], language: Language) -> str:
     """What the family is about, then two lines a rule: what it says and the thresholds in force."""
+    from gpudiag.runbook import about
+
     said = words(language)
     widest = max(cells(word) for word in said.SEVERITY.values())
     lines = wrap(f"{family}: {said.FAMILY[family]}", terminal.columns())
     for rule in members:
         mark = f" ({said.LABEL['experimental']})" if rule.maturity == "experimental" else ""
         severity = pad(said.SEVERITY[rule.severity], widest)
-        lines.append(f"  {rule.id:<30} {severity}  {_about(rule, language)}{mark}")
+        lines.append(f"  {rule.id:<30} {severity}  {about(rule, language)}{mark}")
         values = ", ".join(f"{name} = {value!r}" for name, value in rule.thresholds.items())
         lines += wrap(values, 72, indent=" " * 6) if values else []
     return "\n".join(lines)
-
-
-def _about(rule: Any, language: Language) -> str:
-    """What a rule is about, in a line: its summary, which is English, or its headline without values."""
-    if language == "en":
-        return str(rule.summary)
-    from gpudiag.runbook import in_general
-    from gpudiag.words.pages import page_of
-
-    return in_general(page_of(rule.module, rule.id, language).headline(None))
 
 
 def rule_named(rules: Any, rule_id: str) -> Any:
@@ -104,6 +96,7 @@ def show(rules: Any, rule_id: str, language: Language, as_json: bool) -> int:
 
 def rule_json(rule: Any, language: Language) -> dict[str, Any]:
     """A rule as `/v1/rules` lists it."""
+    from gpudiag.runbook import about
     from gpudiag.words.pages import page_of
 
     return {
@@ -112,7 +105,7 @@ def rule_json(rule: Any, language: Language) -> dict[str, Any]:
         "subject": rule.subject,
         "severity": rule.severity,
         "maturity": rule.maturity,
-        "summary": rule.summary,
+        "summary": about(rule, language),
         "headline": page_of(rule.module, rule.id, language).headline(None),
         "thresholds": rule.thresholds,
         "explains": list(rule.explains),

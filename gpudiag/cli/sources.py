@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpudiag.cli import terminal
+from gpudiag.words.programs import words
 from gpudiag.words.refusals import Refusal
 
 HISTORY_SECONDS = 3600.0
@@ -64,13 +65,13 @@ def from_here(seconds: float, config: str | None, language: str) -> dict[str, An
     from gpudiag.examine import examine
     from gpudiag.explain import explain
 
-    window, rules = window_here(seconds, config)
+    window, rules = window_here(seconds, config, language)
     diagnosis = explain(examine(window, rules), language, rules, runbooks=RUNBOOKS)  # type: ignore[arg-type]
     found: dict[str, Any] = msgspec.to_builtins(diagnosis)
     return found
 
 
-def window_here(seconds: float, config: str | None) -> tuple[Any, Any]:
+def window_here(seconds: float, config: str | None, language: str) -> tuple[Any, Any]:
     """(window, ruleset) of this machine."""
     from gpudiag import agent
     from gpudiag.examine import Ruleset
@@ -83,7 +84,7 @@ def window_here(seconds: float, config: str | None) -> tuple[Any, Any]:
     except agent.NoAgent:
         snapshots = []
     if not snapshots:
-        progress = terminal.Progress("looking at this machine", seconds)
+        progress = terminal.Progress(words(language).DOING["looking"], seconds)
         snapshots = agent.watch(seconds, lambda share: progress.tick())
         progress.done()
     window = Window(snapshots[-1].node)

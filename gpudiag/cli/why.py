@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from gpudiag.cli import sources, terminal
+from gpudiag.words import Language
 
 SUMMARY = "the diagnosis of a node; without a name, of this machine"
 
@@ -26,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     language = terminal.chosen_language(options.lang)
     if options.explain_rule:
-        return explain_rule(options)
+        return explain_rule(options, language)
     diagnosis = sources.from_api(options, language) if options.node else here(options, language)
     if options.json:
         terminal.print_json(diagnosis)
@@ -55,7 +56,7 @@ def here(options: argparse.Namespace, language: str) -> dict[str, Any]:
     return sources.from_here(terminal.span("--for", options.seconds), options.config, language)
 
 
-def explain_rule(options: argparse.Namespace) -> int:
+def explain_rule(options: argparse.Namespace, language: Language) -> int:
     """For each GPU: did the rule fire, was it clear, could it not be judged, and why."""
     from gpudiag.cli.rules import rule_named
     from gpudiag.examine import Ruleset
@@ -65,10 +66,8 @@ def explain_rule(options: argparse.Namespace) -> int:
     if options.node:
         raise sources.BadTarget("rule-of-a-node")
     rule_named(Ruleset(thresholds=load(options.config).rules), options.explain_rule)
-    window, rules = sources.window_here(terminal.span("--for", options.seconds), options.config)
+    window, rules = sources.window_here(terminal.span("--for", options.seconds), options.config, language)
     rule = rules.by_id[options.explain_rule]
-    for line in account_of(rule, window, rules):
+    for line in account_of(rule, window, rules, language):
         print(line)
-    if rule.subject == "gpu" and not window.gpus_in_order():
-        print(f"  {window.node} shows no GPU, so there is none to judge")
     return 0

@@ -301,6 +301,18 @@ PARTS = {
     "other_process": "other process",
     "unaccounted": "unaccounted",
 }
+WHY_NOT = {  # why a rule fires or not on this machine; thresholds and evidence keep their names
+    "thresholds": "thresholds in force: {values}",
+    "none": "none",
+    "fleet": "it looks at several nodes: ask the server",
+    "no-gpu": "{node} shows no GPU, so there is none to judge",
+    "not-asked": "clear; not asked, since this is measured not to hold: {gates}",
+    "accounted": "not told by itself, since {rule} accounts for it",
+    "missing": "cannot judge, missing {names}",
+    "wait": "; wait {seconds} s",
+    "clear": "clear; everything it needs was measured, and its condition does not hold",
+    "fires": "fires as {severity}; {seen}",
+}
 FAMILY = {  # what the rules of a family are about
     "agent": "Whether we can see at all.",
     "clocks": "Clocks, heat, power and hangs.",

@@ -299,6 +299,18 @@ PARTS = {
     "other_process": "다른 프로세스",
     "unaccounted": "확인되지 않음",
 }
+WHY_NOT = {
+    "thresholds": "적용 중인 한계값: {values}",
+    "none": "없음",
+    "fleet": "여러 노드를 함께 보는 규칙입니다. 서버에 물어보십시오",
+    "no-gpu": "{node} 노드에 GPU가 보이지 않아 판단할 대상이 없습니다",
+    "not-asked": "해당 없음. 다음 조건이 아닌 것으로 측정되어 묻지 않았습니다: {gates}",
+    "accounted": "따로 알리지 않습니다. {rule} 진단으로 설명됩니다",
+    "missing": "판단할 수 없습니다. 없는 값: {names}",
+    "wait": ". {seconds}초 더 기다리십시오",
+    "clear": "해당 없음. 필요한 값이 모두 측정되었고 조건에 맞지 않습니다",
+    "fires": "진단 있음({severity}). {seen}",
+}
 FAMILY = {
     "agent": "상태를 볼 수 있는지.",
     "clocks": "클럭, 열, 전력, 멈춘 작업.",

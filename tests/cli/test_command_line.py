@@ -5,14 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from string import Formatter
 
 import msgspec
 import pytest
 
 from gpudiag.cli import main
 from gpudiag.simulator import fleet
-from gpudiag.words.programs import words as in_language
 from tests.api.conftest import Api, ReportingNode
 
 
@@ -88,15 +86,6 @@ def test_a_check_says_why_it_knows_nothing_in_the_language_that_was_asked_for(
 ) -> None:
     assert main(["check", "node-3", "--token-file", "/nowhere/token", "--lang", "ko"]) == 3
     assert capsys.readouterr().out.startswith("GPU UNKNOWN - 토큰 파일 /nowhere/token: 읽을 수 없습니다")
-
-
-def test_whatever_is_refused_has_its_sentence_with_its_values_in_every_language() -> None:
-    english, korean = (
-        {key: {name for _, name, _, _ in Formatter().parse(said) if name} for key, said in table.items()}
-        for table in (in_language("en").REFUSED, in_language("ko").REFUSED)
-    )
-
-    assert english == korean
 
 
 def test_a_language_without_words_is_told_from_the_environment_too(
@@ -218,16 +207,3 @@ def test_a_recording_that_was_sent_is_told_in_the_language_that_was_asked_for(
     assert capsys.readouterr().out == f"{api.url} 주소로 스냅샷 {count}개를 보냈습니다.\n"
     assert main(["replay", str(file), "--api", api.url, "--lang", "en"]) == 0
     assert capsys.readouterr().out == f"{count} snapshots sent to {api.url}.\n"
-
-
-def test_what_was_done_is_said_with_its_values_in_every_language() -> None:
-    english, korean = in_language("en").DONE, in_language("ko").DONE
-
-    assert {k: _values(v) for k, v in english.items()} == {k: _values(v) for k, v in korean.items()}
-
-
-def _values(said: str | dict[str, str]) -> set[str]:
-    """The placeholders of a sentence; the keys of a table of words."""
-    if isinstance(said, dict):
-        return set(said)
-    return {name for _, name, _, _ in Formatter().parse(said) if name}

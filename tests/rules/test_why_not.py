@@ -50,6 +50,20 @@ def test_what_another_finding_accounts_for_is_told() -> None:
     assert "GPU 0: not told by itself, since orphaned-engine accounts for it" in said
 
 
+def test_it_is_told_in_korean_with_the_same_names() -> None:
+    rules = default_rules()
+
+    def told(rule: str, window: Window) -> str:
+        return "\n".join(account_of(rules.by_id[rule], window, rules, "ko"))
+
+    idle, busy = vllm_idle().window, vllm_busy().window
+    assert "GPU 0: 진단 있음(ok). memory_used_bytes = " in told("kv-pool-reserved-idle", idle)
+    assert "적용 중인 한계값: min_used_share = " in told("kv-pool-reserved-idle", idle)
+    assert "GPU 0: 해당 없음." in told("kv-pool-reserved-idle", busy)
+    assert "서버에 물어보십시오" in told("hang-suspect-rank", idle)
+    assert "노드에 GPU가 보이지 않아" in told("gpu-free", Situation(gpus=0).passes(minutes=1).window)
+
+
 def test_a_fleet_rule_says_whom_to_ask() -> None:
     rule = next(rule for rule in default_rules().rules if rule.subject == "fleet")
 

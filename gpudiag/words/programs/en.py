@@ -122,6 +122,7 @@ DONE = {  # what a command says that did what it was told
     "recorded-one": "{count} snapshot in {file}. See its diagnosis: gpudiag replay {file}",
     "replayed": "{count} snapshots sent to {api}.",
 }
+DOING = {"watching": "watching", "looking": "looking at this machine"}  # while one waits
 AGENT = {  # what the agent says while it runs
     "reports": "reports {node} to {api} every {seconds} s",
     "no-snapshot": "no snapshot this time: {error}",

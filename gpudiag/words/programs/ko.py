@@ -134,6 +134,7 @@ DONE = {
     "recorded-one": "{file} 파일에 스냅샷 {count}개를 썼습니다. 진단 보기: gpudiag replay {file}",
     "replayed": "{api} 주소로 스냅샷 {count}개를 보냈습니다.",
 }
+DOING = {"watching": "관찰하는 중", "looking": "이 장비를 살펴보는 중"}
 AGENT = {
     "reports": "{node} 노드를 {seconds}초마다 {api} 주소로 보고합니다",
     "no-snapshot": "이번에는 스냅샷을 만들지 못했습니다: {error}",

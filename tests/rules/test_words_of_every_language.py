@@ -1,0 +1,35 @@
+"""Whatever is said in English is said in Korean too: the same tables, the same keys, the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from string import Formatter
+from types import ModuleType
+
+import pytest
+
+from gpudiag import words as answers
+from gpudiag.words import programs
+
+Sentence = tuple[tuple[str, ...], frozenset[str]]
+
+
+def sentences(table: object, *where: str) -> Iterator[Sentence]:
+    """Every sentence of a table: where it stands, and the names of its values."""
+    if isinstance(table, dict):
+        for key, entry in table.items():
+            yield from sentences(entry, *where, str(key))
+    elif isinstance(table, str):
+        yield where, frozenset(name for _, name, _, _ in Formatter().parse(table) if name)
+
+
+def tables(module: ModuleType) -> dict[str, object]:
+    return {name: table for name, table in vars(module).items() if name.isupper()}
+
+
+@pytest.mark.parametrize("part", [answers, programs], ids=["answers", "programs"])
+def test_every_sentence_has_its_values_in_every_language(part: ModuleType) -> None:
+    english, korean = (set(sentences(tables(part.words(language)))) for language in ("en", "ko"))
+
+    assert len(english) > 50
+    assert english == korean

@@ -285,7 +285,7 @@ def _given(file: str | None) -> str | None:
     try:
         return Path(file).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or Sentence("token.not.text")
+        reason = error if isinstance(error, OSError) else Sentence("token.not.text")
         raise WrongOption("token.unreadable", file=file, reason=reason) from None
 
 

@@ -11,7 +11,6 @@ import contextlib
 import ctypes
 import errno
 import importlib
-import os
 import signal
 import socket
 import sys
@@ -163,8 +162,7 @@ def _listen(host: str, port: int) -> socket.socket:
             raise CannotListen("listen.taken", host=host, port=port, other=other) from None
         if error.errno in (errno.EACCES, errno.EPERM):
             raise CannotListen("listen.forbidden", port=port) from None
-        reason = os.strerror(error.errno or 0)
-        raise CannotListen("listen.other", host=host, port=port, reason=reason) from None
+        raise CannotListen("listen.other", host=host, port=port, reason=error) from None
     return listening
 
 

@@ -148,8 +148,7 @@ def check_port(settings: Settings) -> None:
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         key = "start.port.taken" if taken else "start.port"
-        reason = error.strerror or error
-        raise CannotListen(key, host=settings.host, port=settings.port, reason=reason) from None
+        raise CannotListen(key, host=settings.host, port=settings.port, reason=error) from None
 
 
 def load(settings: Settings) -> Flask:

@@ -137,7 +137,7 @@ def token_in(path: str | None) -> str:
     try:
         return Path(path).expanduser().read_text().strip()
     except OSError as error:
-        raise SettingsWrong("start.token.file", file=path, reason=error.strerror or error) from None
+        raise SettingsWrong("start.token.file", file=path, reason=error) from None
     except UnicodeDecodeError:
         raise SettingsWrong("start.token.text", file=path) from None
 

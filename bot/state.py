@@ -62,8 +62,7 @@ class State:
             self.connection.execute("pragma synchronous=normal")
             self.connection.executescript(TABLES)
         except (OSError, sqlite3.Error) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise StateUnusable("start.state", file=self.path, reason=reason) from None
+            raise StateUnusable("start.state", file=self.path, reason=error) from None
 
     def close(self) -> None:
         with self.lock:

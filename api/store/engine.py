@@ -118,7 +118,7 @@ def _make_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreUnreachable("store.folder", folder=path.parent, reason=error.strerror) from None
+        raise StoreUnreachable("store.folder", folder=path.parent, reason=error) from None
 
 
 def hold(url: str) -> IO[bytes] | None:
@@ -130,7 +130,7 @@ def hold(url: str) -> IO[bytes] | None:
     try:
         held = Path(f"{path}.lock").open("ab")  # noqa: SIM115 (held until the store is closed)
     except OSError as error:
-        raise StoreReadOnly("store.lock", where=path, reason=error.strerror) from None
+        raise StoreReadOnly("store.lock", where=path, reason=error) from None
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from api.words import en, ko
 from gpudiag.errors import GpudiagError
+from gpudiag.words.refusals import in_language
 
 LANGUAGES = {"en": en.SENTENCES, "ko": ko.SENTENCES}
 
 
 class Sentence:
-    """A sentence that can be said in every language: its key, and what goes into it (sentences too)."""
+    """A sentence that can be said in every language: its key, and what goes into it, sentences among it."""
 
     def __init__(self, key: str, /, **values: object) -> None:
         self.key, self.values = key, values
@@ -22,7 +23,7 @@ class Sentence:
     def said(self, language: str) -> str:
         """In a language; in English where that one is not known."""
         told = {
-            name: value.said(language) if isinstance(value, Sentence) else value
+            name: value.said(language) if isinstance(value, Sentence) else in_language(value, language)
             for name, value in self.values.items()
         }
         return LANGUAGES.get(language, en.SENTENCES)[self.key].format(**told)

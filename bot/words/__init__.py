@@ -10,6 +10,7 @@ from __future__ import annotations
 from bot.words import en, ko
 from gpudiag.errors import GpudiagError
 from gpudiag.words import words
+from gpudiag.words.refusals import in_language
 
 LANGUAGES = {"en": en.SENTENCES, "ko": ko.SENTENCES}
 
@@ -31,14 +32,18 @@ class Mistake(GpudiagError):
         self.key, self.values = key, values
 
     def said(self, language: str) -> str:
-        values = {
-            name: "; ".join(one.said(language) for one in value) if isinstance(value, list) else value
-            for name, value in self.values.items()
-        }
-        return say(language, self.key, **values)
+        return say(
+            language, self.key, **{name: _said(value, language) for name, value in self.values.items()}
+        )
 
     def __str__(self) -> str:
         return self.said("en")
+
+
+def _said(value: object, language: str) -> object:
+    if isinstance(value, list):
+        return "; ".join(one.said(language) for one in value)
+    return in_language(value, language)
 
 
 def contract_word(lang: str, name: str) -> str | None:

@@ -92,7 +92,7 @@ class Door:
             listening.listen(4)
         except OSError as error:
             listening.close()
-            return Refusal("no-door", path=self._path, reason=error.strerror or error)
+            return Refusal("no-door", path=self._path, reason=error)
         self._socket = listening
         self._thread.start()
         return None

@@ -173,4 +173,4 @@ class Spool:
 
 
 def _unusable(folder: Path, error: OSError) -> Refusal:
-    return Refusal("spool-unusable", folder=folder, reason=error.strerror or error)
+    return Refusal("spool-unusable", folder=folder, reason=error)

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from gpudiag.cli import sources, terminal
+from gpudiag.words.programs import words
 from gpudiag.words.refusals import Refusal
 
 SUMMARY = "the diagnosis of pasted nvidia-smi output, its errors or the kernel log"
@@ -28,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     language = terminal.chosen_language(options.lang)
-    diagnosis = diagnosis_of(pasted(options.file), options.config, language)
+    diagnosis = diagnosis_of(pasted(options.file, language), options.config, language)
     if options.json:
         terminal.print_json(diagnosis)
         return 0
@@ -38,20 +39,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def pasted(name: str) -> bytes:
+def pasted(name: str, language: str) -> bytes:
     """The bytes of the file, or of standard input; no more than a paste may have."""
     from gpudiag.smi.errors import LONGEST_BYTES
 
     if name == "-":
         if sys.stdin.isatty():
-            print("Paste the output, then press Ctrl-D on a line of its own.", file=sys.stderr)
+            print(words(language).DOING["paste"], file=sys.stderr)
         return sys.stdin.buffer.read(LONGEST_BYTES + 1)
     try:
         with open(name, "rb") as file:
             return file.read(LONGEST_BYTES + 1)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CannotRead(name=name, reason=reason) from None
+        raise CannotRead(name=name, reason=error) from None
 
 
 def diagnosis_of(text: bytes, config: str | None, language: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
         with open(options.file, "wb") as file:
             count = write(snapshots, file)
     except OSError as error:
-        raise CannotWrite(file=options.file, reason=error.strerror or error) from None
+        raise CannotWrite(file=options.file, reason=error) from None
     done = words(terminal.spoken(None)).DONE["recorded-one" if count == 1 else "recorded"]
     print(done.format(file=options.file, count=count))
     return 0

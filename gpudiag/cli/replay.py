@@ -55,7 +55,7 @@ def read(file: str) -> Iterator[Snapshot]:
                             "recording-broken", file=file, number=number, reason=error
                         ) from None
     except OSError as error:
-        raise NotARecording("recording-unreadable", file=file, reason=error.strerror or error) from None
+        raise NotARecording("recording-unreadable", file=file, reason=error) from None
 
 
 def windows_of(snapshots: Iterable[Snapshot]) -> dict[str, Window]:

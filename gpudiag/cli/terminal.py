@@ -79,7 +79,7 @@ def token_in(file: str | None) -> str | None:
     try:
         token = Path(file).read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise NoToken("token-unreadable", file=file, reason=error.strerror or error) from None
+        raise NoToken("token-unreadable", file=file, reason=error) from None
     except UnicodeDecodeError:
         raise NoToken("token-not-text", file=file) from None
     if not token:

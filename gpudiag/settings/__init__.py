@@ -258,9 +258,7 @@ def _document(config: str) -> dict[str, Any]:
     try:
         content = Path(config).expanduser().read_bytes()
     except OSError as error:
-        raise SettingsError(
-            Refusal("settings-unreadable", file=config, reason=error.strerror or error)
-        ) from None
+        raise SettingsError(Refusal("settings-unreadable", file=config, reason=error)) from None
     try:
         return tomllib.loads(content.decode())
     except UnicodeDecodeError:

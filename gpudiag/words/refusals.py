@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 
 from gpudiag.errors import GpudiagError
@@ -34,9 +35,15 @@ def agent_says(key: str, language: str, **values: object) -> str:
 
 
 def filled(sentence: str, values: Mapping[str, object], language: str) -> str:
-    """A sentence with its values, in which an error of ours is said in the same language."""
-    said = {
-        name: value.said(language) if isinstance(value, GpudiagError) else value
-        for name, value in values.items()
-    }
-    return sentence.format(**said)
+    """A sentence with its values, in which an error is said in the same language."""
+    return sentence.format(**{name: in_language(value, language) for name, value in values.items()})
+
+
+def in_language(value: object, language: str) -> object:
+    """What goes into a sentence: an error of ours, or the system's, as that language says it."""
+    if isinstance(value, GpudiagError):
+        return value.said(language)
+    if isinstance(value, OSError) and type(value).__module__ == "builtins":  # ssl's numbers are its own
+        known = words(language).SYSTEM.get(errno.errorcode.get(value.errno or 0))
+        return known or value.strerror or str(value)
+    return value

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import ssl
 from collections.abc import Iterator
 from string import Formatter
 from types import ModuleType
@@ -10,6 +13,7 @@ import pytest
 
 from gpudiag import words as answers
 from gpudiag.words import programs
+from gpudiag.words.refusals import in_language
 
 Sentence = tuple[tuple[str, ...], frozenset[str]]
 
@@ -33,3 +37,17 @@ def test_every_sentence_has_its_values_in_every_language(part: ModuleType) -> No
 
     assert len(english) > 50
     assert english == korean
+
+
+@pytest.mark.parametrize("name", programs.words("en").SYSTEM)
+def test_what_the_system_says_is_said_as_it_says_it_or_in_korean(name: str) -> None:
+    number = getattr(errno, name)
+    error = OSError(number, os.strerror(number))
+
+    assert os.strerror(number) == in_language(error, "en")
+    assert programs.words("ko").SYSTEM[name] == in_language(error, "ko")
+
+
+def test_what_the_system_says_without_words_of_ours_stays_as_it_is() -> None:
+    assert os.strerror(errno.EXDEV) == in_language(OSError(errno.EXDEV, os.strerror(errno.EXDEV)), "ko")
+    assert "certificate" in str(in_language(ssl.SSLError(1, "certificate verify failed"), "ko"))

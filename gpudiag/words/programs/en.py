@@ -122,7 +122,11 @@ DONE = {  # what a command says that did what it was told
     "recorded-one": "{count} snapshot in {file}. See its diagnosis: gpudiag replay {file}",
     "replayed": "{count} snapshots sent to {api}.",
 }
-DOING = {"watching": "watching", "looking": "looking at this machine"}  # while one waits
+DOING = {  # while one waits
+    "watching": "watching",
+    "looking": "looking at this machine",
+    "paste": "Paste the output, then press Ctrl-D on a line of its own.",
+}
 AGENT = {  # what the agent says while it runs
     "reports": "reports {node} to {api} every {seconds} s",
     "no-snapshot": "no snapshot this time: {error}",
@@ -136,4 +140,22 @@ AGENT = {  # what the agent says while it runs
         "one snapshot gets no further than something in front of the API, and others do: {error}. It is set "
         "aside in {file}; when the way is free: gpudiag replay FILE --api URL --token-file FILE"
     ),
+}
+SYSTEM = {  # what the operating system says, by the name of its error number
+    "EACCES": "Permission denied",
+    "EADDRINUSE": "Address already in use",
+    "EADDRNOTAVAIL": "Cannot assign requested address",
+    "ECONNRESET": "Connection reset by peer",
+    "EEXIST": "File exists",
+    "EHOSTUNREACH": "No route to host",
+    "EIO": "Input/output error",
+    "EISDIR": "Is a directory",
+    "EMFILE": "Too many open files",
+    "ENETUNREACH": "Network is unreachable",
+    "ENOENT": "No such file or directory",
+    "ENOSPC": "No space left on device",
+    "ENOTDIR": "Not a directory",
+    "EPERM": "Operation not permitted",
+    "EPIPE": "Broken pipe",
+    "EROFS": "Read-only file system",
 }

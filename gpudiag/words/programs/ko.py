@@ -134,7 +134,11 @@ DONE = {
     "recorded-one": "{file} 파일에 스냅샷 {count}개를 썼습니다. 진단 보기: gpudiag replay {file}",
     "replayed": "{api} 주소로 스냅샷 {count}개를 보냈습니다.",
 }
-DOING = {"watching": "관찰하는 중", "looking": "이 장비를 살펴보는 중"}
+DOING = {
+    "watching": "관찰하는 중",
+    "looking": "이 장비를 살펴보는 중",
+    "paste": "출력을 붙여넣고 새 줄에서 Ctrl-D를 누르십시오.",
+}
 AGENT = {
     "reports": "{node} 노드를 {seconds}초마다 {api} 주소로 보고합니다",
     "no-snapshot": "이번에는 스냅샷을 만들지 못했습니다: {error}",
@@ -148,4 +152,22 @@ AGENT = {
         "API 앞에서 스냅샷 하나만 거부되고 다른 스냅샷은 통과합니다: {error}. 거부된 것은 {file} 파일에 따로 "
         "두었습니다. 통과할 수 있게 되면 보내십시오: gpudiag replay FILE --api URL --token-file FILE"
     ),
+}
+SYSTEM = {
+    "EACCES": "권한 없음",
+    "EADDRINUSE": "이미 사용 중인 주소",
+    "EADDRNOTAVAIL": "이 장비에 없는 주소",
+    "ECONNRESET": "상대가 연결을 끊음",
+    "EEXIST": "이미 있는 파일",
+    "EHOSTUNREACH": "호스트로 가는 경로 없음",
+    "EIO": "입출력 오류",
+    "EISDIR": "파일이 아니라 폴더",
+    "EMFILE": "열린 파일이 너무 많음",
+    "ENETUNREACH": "네트워크에 연결할 수 없음",
+    "ENOENT": "파일이나 폴더가 없음",
+    "ENOSPC": "남은 공간 없음",
+    "ENOTDIR": "폴더가 아님",
+    "EPERM": "허용되지 않음",
+    "EPIPE": "연결이 끊김",
+    "EROFS": "읽기 전용 파일 시스템",
 }

@@ -20,6 +20,18 @@ KIND = {
 STATE = {"open": "open", "acknowledged": "acknowledged", "resolved": "resolved", "gone": "subject gone"}
 SOURCE = {"agent": "agent", "local": "this machine", "pasted": "pasted text", "simulated": "simulated"}
 
+READ_FROM = {  # where evidence was read; names of files and interfaces stay as they are
+    "agent": "agent",
+    "agents": "agents",
+    "engine metrics": "engine metrics",
+    "findings": "findings",
+    "kernel log": "kernel log",
+    "pasted": "pasted text",
+    "pasted text": "pasted text",
+    "server": "server",
+    "settings": "settings",
+}
+
 LABELS = {  # evidence
     "utilization_percent": "GPU utilization",
     "utilization_max_percent": "highest GPU utilization",

@@ -14,6 +14,18 @@ KIND = {
 STATE = {"open": "열림", "acknowledged": "확인함", "resolved": "해결됨", "gone": "대상 없음"}
 SOURCE = {"agent": "에이전트", "local": "이 머신", "pasted": "붙여넣은 텍스트", "simulated": "시뮬레이션"}
 
+READ_FROM = {
+    "agent": "에이전트",
+    "agents": "에이전트",
+    "engine metrics": "엔진 메트릭",
+    "findings": "진단",
+    "kernel log": "커널 로그",
+    "pasted": "붙여넣은 텍스트",
+    "pasted text": "붙여넣은 텍스트",
+    "server": "서버",
+    "settings": "설정",
+}
+
 LABELS = {
     "utilization_percent": "GPU 사용률",
     "utilization_max_percent": "GPU 사용률 최댓값",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import ssl
 from collections.abc import Iterator
 from string import Formatter
@@ -11,6 +12,7 @@ from types import ModuleType
 
 import pytest
 
+from api import words as server
 from gpudiag import words as answers
 from gpudiag.words import programs
 from gpudiag.words.refusals import in_language
@@ -27,6 +29,14 @@ def sentences(table: object, *where: str) -> Iterator[Sentence]:
         yield where, frozenset(name for _, name, _, _ in Formatter().parse(table) if name)
 
 
+def texts(table: object) -> Iterator[str]:
+    if isinstance(table, dict):
+        for entry in table.values():
+            yield from texts(entry)
+    elif isinstance(table, str):
+        yield table
+
+
 def tables(module: ModuleType) -> dict[str, object]:
     return {name: table for name, table in vars(module).items() if name.isupper()}
 
@@ -37,6 +47,17 @@ def test_every_sentence_has_its_values_in_every_language(part: ModuleType) -> No
 
     assert len(english) > 50
     assert english == korean
+
+
+@pytest.mark.parametrize(
+    "korean",
+    [tables(answers.words("ko")), tables(programs.words("ko")), server.LANGUAGES["ko"]],
+    ids=["answers", "programs", "server"],
+)
+def test_no_korean_particle_hangs_on_a_value(korean: dict[str, object]) -> None:
+    particle = re.compile(r"}['\"`]?(이|가|을|를|은|는|와|과|으로|로|이며|이고)(?![가-힣])")
+
+    assert [said for said in texts(korean) if particle.search(said)] == []
 
 
 @pytest.mark.parametrize("name", programs.words("en").SYSTEM)

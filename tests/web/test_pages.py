@@ -94,6 +94,13 @@ def test_every_evidence_says_what_kind_of_number_it_is(page: Page) -> None:
     assert "simulated" in kinds
 
 
+def test_where_evidence_was_read_is_said_in_the_readers_language(page: Page) -> None:
+    page.goto("/nodes/node-6?lang=ko")
+
+    expect(page.locator("table.evidence").first).to_contain_text("커널 로그")
+    expect(page.locator("table.evidence").first).not_to_contain_text("kernel log")
+
+
 def test_pasted_output_is_explained(page: Page) -> None:
     page.goto("/")
     page.get_by_label("Tool output").first.fill(SMI)

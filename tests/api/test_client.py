@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import http.client
 import math
+import random
 import zlib
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 import msgspec
 import pytest
 import zstandard
 
+from gpudiag.agent.reporter import Reporter
+from gpudiag.agent.spool import Spool
+from gpudiag.cli import main
 from gpudiag.client import Broken, Busy, Client, Forbidden, NotFound, Refused
 from tests.agent.loopback import Loopback
 from tests.api.conftest import Api, ReportingNode
@@ -226,6 +231,27 @@ def test_what_is_too_large_as_it_is_packed_for_speed_is_packed_tight(
     assert tight < quick
     assert client.send(one)["stored"] == 1
     assert proxy.seen == ["zstd", "zstd"]
+
+
+def test_what_is_too_large_for_a_proxy_is_set_aside_and_a_person_sends_it_later(
+    api: Api, proxy: Proxy, client: Client, tmp_path: Path
+) -> None:
+    first, large, last = reports(api, 3)
+    snapshot = msgspec.json.decode(large)
+    snapshot["notes"] = [random.Random(1).randbytes(20_000).hex()]
+    proxy.largest, api.clock.now = 10_000, api.clock.now + 30
+    reporter = Reporter(client, Spool(tmp_path))
+
+    now = 0.0
+    for one in (first, msgspec.json.encode(snapshot), last):
+        reporter.report(one, now)
+    while reporter.waiting and now < 600:
+        now += reporter.push(now)
+    [aside] = tmp_path.glob("set-aside/*.jsonl")
+
+    assert (2, 1) == (api.parts.store.snapshots.count(), reporter.lost)
+    assert main(["replay", str(aside), "--api", api.url]) == 0
+    assert 3 == api.parts.store.snapshots.count()
 
 
 def test_what_speaks_of_problems_without_naming_itself_is_heard_and_not_believed(

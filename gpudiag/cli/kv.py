@@ -145,14 +145,15 @@ def _from_folder(folder: str) -> tuple[Any, int | None]:
 
 def _read(path: str) -> str:
     from gpudiag.kv.errors import KvError
+    from gpudiag.words.refusals import Refusal
 
     try:
         with open(path, encoding="utf-8") as handle:
             return handle.read(64 << 20)
-    except (OSError, UnicodeDecodeError) as error:
-        if isinstance(error, UnicodeDecodeError):
-            raise KvError("refused-json", place=path) from None
-        raise KvError("refused-file", path=path, why=error.strerror or error) from None
+    except UnicodeDecodeError:
+        raise KvError("refused-json", place=path) from None
+    except OSError as error:
+        raise Refusal("config-unreadable", file=path, reason=error) from None
 
 
 def _fetched(url: str) -> str:

@@ -69,6 +69,14 @@ def test_a_mistake_is_one_sentence(
         (["record", "-", "--interval", "0s"], "--interval: 10s, 5m, 2h, 7d처럼"),
         (["rules", "gpu-fre"], "비슷한 이름: gpu-free"),
         (["replay", "/nowhere/file"], "replay: /nowhere/file 파일을 읽을 수 없습니다"),
+        (
+            ["kv", "/nowhere/config.json"],
+            "/nowhere/config.json 파일을 읽을 수 없습니다(파일이나 폴더가 없음)",
+        ),
+        (
+            ["rules", "--config", "/nowhere.toml"],
+            "설정 파일 /nowhere.toml: 읽을 수 없습니다(파일이나 폴더가 없음)",
+        ),
         (["wy"], "비슷한 명령: `gpudiag why`"),
     ],
 )

@@ -28,6 +28,7 @@ REFUSED = {  # what cannot be read, and what to do
     "no-such-file": (
         "explain: cannot read {name}: {reason}. Name a file, or pipe the output: nvidia-smi | gpudiag explain"
     ),
+    "config-unreadable": "config: cannot read {file} ({reason}); give the path of a config.json",
     "no-such-command": "there is no command {name!r}; `gpudiag help` lists them",
     "no-such-command-near": "there is no command {name!r}; did you mean `gpudiag {near}`?",
     "no-such-rule": "there is no rule {name!r}; `gpudiag rules` lists them",

@@ -31,6 +31,9 @@ REFUSED = {
         "explain: {name} 파일을 읽을 수 없습니다: {reason}. 파일을 지정하거나 출력을 파이프로 넘기십시오: "
         "nvidia-smi | gpudiag explain"
     ),
+    "config-unreadable": (
+        "config: {file} 파일을 읽을 수 없습니다({reason}). config.json의 경로를 지정하십시오"
+    ),
     "no-such-command": "{name!r}: 없는 명령입니다. `gpudiag help`로 명령 목록을 보십시오",
     "no-such-command-near": "{name!r}: 없는 명령입니다. 비슷한 명령: `gpudiag {near}`",
     "no-such-rule": "{name!r}: 없는 규칙입니다. `gpudiag rules`로 규칙 목록을 보십시오",

@@ -362,10 +362,16 @@ class Judge:
 
     def judge_together(self, now: float) -> None:
         """Ask the rules about several nodes; a node that they blame is judged anew."""
+        for _ in self.judging_together(now):
+            pass
+
+    def judging_together(self, now: float) -> Iterator[None]:
+        """The same with pauses in which reports may have their turn."""
         if not self.store.embedded:
             for name in list(self.nodes):
                 self.state(name)
-        for name in self.together.judge(now):
+        blamed = yield from self.together.judging(now)
+        for name in blamed:
             state = self.nodes.get(name)
             if state is not None and state.loaded:
                 with state.lock:

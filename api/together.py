@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import TYPE_CHECKING, cast
 
 from api.feed import in_order
 from gpudiag.changes import Key, OpenFinding, reconcile
 from gpudiag.examine import STALE, finding_of
 from gpudiag.fleet import Fleet
-from gpudiag.model import Checkup, Finding, Observed, Snapshot, Unjudged
+from gpudiag.model import Checkup, Finding, Observed, Snapshot, Source, Unjudged
+from gpudiag.rule import Rule
 from gpudiag.window import W7D, NotMeasured
 
 if TYPE_CHECKING:
@@ -112,40 +114,53 @@ class Together:
 
     def judge(self, now: float) -> set[str]:
         """Ask every rule about the fleet; returns the nodes about which something opened or ended."""
+        asking = self.judging(now)
+        while True:
+            try:
+                next(asking)
+            except StopIteration as end:
+                return cast(set[str], end.value)
+
+    def judging(self, now: float) -> Generator[None, None, set[str]]:
+        """The same with pauses in which others may have their turn: a large fleet takes long."""
+        self.judged_at = now
+        fleet = self._seen(now)
+        yield
+        if fleet is None:
+            return set()
+        checkup = Checkup(
+            node=FLEET,
+            judged_at=now,
+            observed=Observed(start=None, end=now),
+            snapshot=Snapshot(node=FLEET, taken_at=now, source=_source(fleet)),
+        )
+        for rule in self._judge.rules.of_fleet:
+            _ask(rule, fleet, checkup)
+            yield
         with self._turn:
             left, self._left = self._left, set()
-            return left | self._ask(now)
+            if self.judged_at > now:  # meanwhile somebody could not wait for us
+                return left
+            return left | self._conclude(checkup, now)
 
-    def _ask(self, now: float) -> set[str]:
-        self.judged_at = now
-        rules = self._judge.rules
+    def _seen(self, now: float) -> Fleet | None:
+        """The fleet as it is now; None where there is nothing to judge."""
         states = [s for s in list(self._judge.nodes.values()) if s.window.latest is not None]
-        if not rules.of_fleet or not states:
-            return set()
-        fleet = Fleet(
+        if not self._judge.rules.of_fleet or not states:
+            return None
+        return Fleet(
             windows={state.name: state.window for state in states},
             now=now,
             findings={state.name: [known.finding for known in state.open.values()] for state in states},
             changes=[change for change in self.changes if change[0] >= now - W7D],
             judged_at=now,
         )
-        checkup = Checkup(
-            node=FLEET,
-            judged_at=now,
-            observed=Observed(start=None, end=now),
-            snapshot=Snapshot(node=FLEET, taken_at=now, source=states[0].window.latest.source),  # type: ignore[union-attr]
-        )
-        for rule in rules.of_fleet:
-            try:
-                checkup.findings += [finding_of(rule, fires) for fires in rule.judged(fleet)]
-            except NotMeasured as absent:
-                checkup.unjudged.append(Unjudged(rule=rule.id, missing=absent.missing, reason=absent.reason))
-            except Exception:
-                log.exception("the rule %s cannot judge the fleet", rule.id)
-                checkup.unjudged.append(Unjudged(rule=rule.id, missing=[], reason="unknown_error"))
+
+    def _conclude(self, checkup: Checkup, now: float) -> set[str]:
+        """Take over what was found."""
         if not self._judge.store.embedded:
             self._see_acknowledged()
-        changes = reconcile(self.open, checkup, rules)
+        changes = reconcile(self.open, checkup, self._judge.rules)
         self.open = changes.open
         if self._gap:
             self._forgiven_until = now + GRACE_SECONDS
@@ -161,3 +176,18 @@ class Together:
         for key, stored in self._judge.store.episodes.open_of(FLEET_ID).items():
             if key in self.open:
                 self.open[key].finding.state = stored.finding.state
+
+
+def _ask(rule: Rule, fleet: Fleet, checkup: Checkup) -> None:
+    try:
+        checkup.findings += [finding_of(rule, fires) for fires in rule.judged(fleet)]
+    except NotMeasured as absent:
+        checkup.unjudged.append(Unjudged(rule=rule.id, missing=absent.missing, reason=absent.reason))
+    except Exception:
+        log.exception("the rule %s cannot judge the fleet", rule.id)
+        checkup.unjudged.append(Unjudged(rule=rule.id, missing=[], reason="unknown_error"))
+
+
+def _source(fleet: Fleet) -> Source:
+    """Where its nodes' snapshots come from."""
+    return next((w.latest.source for w in fleet.windows.values() if w.latest is not None), "agent")

@@ -320,7 +320,7 @@ class Writer:
                 self._safely(self._load_some)
             if self._leads():
                 self._safely(lambda: self._in_turn(self._tick_now, None))
-                self._safely(self._judge_shared_fleet)
+                self._safely(self._judge_fleet)
             if time.monotonic() - settled_at > garbage.SETTLE_SECONDS:
                 settled_at = time.monotonic()
                 garbage.settle()
@@ -346,16 +346,18 @@ class Writer:
             self.judge.see_others()
         now, ends = self.clock(), time.monotonic() + TICK_LASTS
         self.judge.tick(now, lambda: time.monotonic() > ends)
-        due = now - self.judge.together.judged_at >= EVERY_SECONDS
-        if self.store.embedded and self.all_loaded and due:
-            self.judge.judge_together(now)
 
-    def _judge_shared_fleet(self) -> None:
-        """On a shared store catching up with every node takes long: reports must not wait for it."""
+    def _judge_fleet(self) -> None:
+        """A turn for each rule; on a shared store none, since catching up with every node takes long."""
         now = self.clock()
-        if self.store.embedded or now - self.judge.together.judged_at < EVERY_SECONDS:
+        if now - self.judge.together.judged_at < EVERY_SECONDS:
             return
-        self.judge.judge_together(now)
+        if not self.store.embedded:
+            self.judge.judge_together(now)
+        elif self.all_loaded:
+            steps = self.judge.judging_together(now)
+            while self._in_turn(lambda: next(steps, True), None) is None:
+                pass
 
     def _leads(self) -> bool:
         """Whether this process is the one that judges silent nodes and deletes what is old."""

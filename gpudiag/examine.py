@@ -178,6 +178,9 @@ def _judge(asks: Iterable[tuple[Rule, Ask]], subject: Any, gpu: GpuWindow | None
                 continue
             fired = (outcome,) if type(outcome) is Fires else outcomes(outcome)
         except NotMeasured as absent:
+            # A rule that kept it in a local and raised it later would else be held by its own traceback, with
+            # all that called it: a cycle for each report.
+            absent.__traceback__ = None
             checkup.unjudged.append(
                 Unjudged(
                     rule=rule.id,

@@ -32,7 +32,7 @@ def each(subjects: Iterable[S], judge: Callable[[S], Fires | Iterable[Fires] | N
             outcome = judge(subject)
             found = [outcome] if isinstance(outcome, Fires) else list(outcome or ())
         except NotMeasured as missing:
-            absent = absent or missing
+            absent = absent or missing.with_traceback(None)
             continue
         fired = fired or bool(found)
         yield from found

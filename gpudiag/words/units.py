@@ -8,6 +8,7 @@ persistence_mode False → "off"                  reads_kernel_log False → "no
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from gpudiag.words.foreign import plain
@@ -45,6 +46,7 @@ WORDS = {
 }
 
 
+@lru_cache(maxsize=1024)
 def unit_of(name: str) -> str | None:
     """The unit that a name carries, or None for counts, states and text."""
     return next((unit for suffix, unit in _UNITS if name.endswith(suffix)), None)

@@ -12,6 +12,8 @@ from gpudiag.window import GpuWindow, ProcessWindow, Window
 def job_of(process: ProcessWindow) -> str | None:
     """The job that a process belongs to, the same on every node; None for servers and single programs."""
     reading = process.reading
+    if not reading.slurm_job and not reading.ranks:
+        return None
     if process.workload.kind in ("engine", "desktop", "monitor"):
         return None
     if reading.slurm_job:
@@ -25,11 +27,9 @@ def gpus_by_job(windows: Iterable[Window]) -> dict[str, list[GpuWindow]]:
     """GPUs that the processes of each job use."""
     jobs: dict[str, list[GpuWindow]] = defaultdict(list)
     for window in windows:
-        by_index = {gpu.index: gpu for gpu in window.gpus.values()}
-        for process in window.processes.values():
-            job = job_of(process)
-            if job is None:
-                continue
+        at_work = [(job, p) for p in window.processes.values() if (job := job_of(p)) is not None]
+        by_index = {gpu.index: gpu for gpu in window.gpus.values()} if at_work else {}
+        for job, process in at_work:
             for use in process.reading.gpus or ():
                 gpu = by_index.get(use.gpu)
                 if gpu is not None and gpu not in jobs[job]:

@@ -24,7 +24,7 @@ def power_brake(node: Window, *, min_samples: int = 3, min_counted_ratio: float 
                 gpu, "power_brake", "throttle_power_brake_nanoseconds", min_samples, min_counted_ratio
             )
         except NotMeasured as absent:
-            missing = absent
+            missing = absent.with_traceback(None)
             continue
         if held is not None:
             braked[gpu.index] = held

@@ -19,7 +19,7 @@ def ecc_corrected_rate(node: Window, *, min_per_day: int = 1000) -> Iterator[Fir
                 told.add(episode.gpu)
                 yield _of_log(node, episode)
     except NotMeasured as absent:
-        missing = absent
+        missing = absent.with_traceback(None)
     counted = False
     for gpu in node.gpus.values():
         risen = _risen(gpu)

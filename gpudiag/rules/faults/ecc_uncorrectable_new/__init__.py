@@ -27,7 +27,7 @@ def ecc_uncorrectable_new(node: Window) -> Iterator[Fires]:
         for episode in xids(node, MEMORY):
             by_card.setdefault(episode.bus, []).append(episode)
     except NotMeasured as absent:
-        missing = absent
+        missing = absent.with_traceback(None)
     told = set()
     for bus, found in by_card.items():
         told.add(found[0].gpu)

@@ -28,7 +28,7 @@ def row_remap_failed(node: Window, *, max_rows: int = 512) -> Iterator[Fires]:
             yield Fires(episode.evidence(), variant="logged", gpu=episode.gpu, key=episode.bus,
                         since=since(node, episode), words=episode.words())  # fmt: skip
     except NotMeasured as absent:
-        missing = absent
+        missing = absent.with_traceback(None)
     read = False
     for gpu in node.gpus.values():
         if gpu.reading.row_remap_failed is None and gpu.reading.remapped_rows_uncorrectable is None:

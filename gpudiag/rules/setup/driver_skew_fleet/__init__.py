@@ -1,11 +1,11 @@
 """Some nodes of a pool run another driver than the rest."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gpudiag.fleet import Fleet
 from gpudiag.rule import HINT, Fires, calculated, measured, rule
-from gpudiag.window import Window
+from gpudiag.window import GpuWindow, Window
 
 
 @rule(severity="info", rank=HINT, confidence="proven")
@@ -18,13 +18,17 @@ def driver_skew_fleet(fleet: Fleet, *, min_nodes: int = 5, min_share: float = 0.
             pools.setdefault(labels.get("pool", ""), []).append(window)
     for pool, windows in sorted(pools.items()):
         yield from _of(pool, "driver", {w.node: _driver(w) for w in windows}, min_nodes, min_share)
-        by_model: dict[str, dict[str, str | None]] = {}
+        by_model: dict[str, dict[str, str | None]] = defaultdict(dict)
         for window in windows:
-            for gpu in window.gpus.values():
-                if gpu.reading.name:
-                    by_model.setdefault(gpu.reading.name, {})[window.node] = gpu.reading.vbios
+            for name, vbios in dict.fromkeys(map(_card, window.gpus.values())):
+                if name:
+                    by_model[name][window.node] = vbios
         for model, values in sorted(by_model.items()):
             yield from _of(pool, f"VBIOS ({model})", values, min_nodes, min_share)
+
+
+def _card(gpu: GpuWindow) -> tuple[str | None, str | None]:
+    return gpu.reading.name, gpu.reading.vbios
 
 
 def _driver(window: Window) -> str | None:

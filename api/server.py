@@ -30,7 +30,7 @@ BACKLOG = 4_096
 # Granian's limit counts connections, idle ones too: below the number of agents it would shut people out.
 MOST_CONNECTIONS = 16_384
 THREADS = 64
-SWITCH_SECONDS = 0.001  # a thread that puts a long answer in words lets the others in so often
+SWITCH_SECONDS = 0.0005  # a thread that puts a long answer in words lets the others in so often
 M_ARENA_MAX = -8  # malloc.h of glibc; others ignore it or have no such function
 
 

@@ -75,16 +75,16 @@ def answered(ask: Callable[..., Any], *what: Any, **options: Any) -> Json:
         found = ask(*what, **options)
     except client.Unreachable as error:
         # The client raises this while it handles the socket's own error, which tells silence from absence.
-        raise (ApiSlow if isinstance(error.__context__, TimeoutError) else ApiAway)(str(error)) from error
+        raise (ApiSlow if isinstance(error.__context__, TimeoutError) else ApiAway)(error) from error
     except client.Broken as error:
         if error.problem:  # it is our API, and it failed: its own sentence says more than ours
-            raise ApiRefused(error.status, str(error)) from error
-        raise ApiNonsense(str(error)) from error
+            raise ApiRefused(error.status, error) from error
+        raise ApiNonsense(error) from error
     except client.ApiError as error:
         near = error.problem.get("nearest")
         names = tuple(str(name) for name in near) if isinstance(near, list) else ()
         told = error.problem.get("status")  # the client has one class for several statuses
-        raise ApiRefused(told if isinstance(told, int) else error.status, str(error), names) from error
+        raise ApiRefused(told if isinstance(told, int) else error.status, error, names) from error
     if not isinstance(found, dict):
         raise ApiNonsense(f"API: answered {type(found).__name__}, not an object")
     return found

@@ -45,29 +45,39 @@ class Questions(Protocol):
     def unmute(self, mute: str, *, by: str, lang: str = "en") -> None: ...
 
 
-class ApiAway(GpudiagError):
+class NoAnswer(GpudiagError):
+    """The API did not give what was asked for; `why` is its own sentence, or the client's error."""
+
+    def __init__(self, why: str | GpudiagError):
+        super().__init__(str(why))
+        self.why = why
+
+    def said(self, language: str) -> str:
+        return self.why.said(language) if isinstance(self.why, GpudiagError) else self.why
+
+
+class ApiAway(NoAnswer):
     """The API cannot be reached."""
 
     status = 502
 
 
-class ApiSlow(GpudiagError):
+class ApiSlow(NoAnswer):
     """The API did not answer in time."""
 
     status = 504
 
 
-class ApiNonsense(GpudiagError):
+class ApiNonsense(NoAnswer):
     """The API answered something that is no answer of ours."""
 
     status = 502
 
 
-class ApiRefused(GpudiagError):
-    """The API understood and said no; `detail` is its sentence, `nearest` the names it offers."""
+class ApiRefused(NoAnswer):
+    """The API understood and said no; `nearest` are the names it offers."""
 
-    def __init__(self, status: int, detail: str, nearest: tuple[str, ...] = ()):
-        super().__init__(detail)
+    def __init__(self, status: int, why: str | GpudiagError, nearest: tuple[str, ...] = ()):
+        super().__init__(why)
         self.status = status
-        self.detail = detail
         self.nearest = nearest

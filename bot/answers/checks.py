@@ -39,9 +39,9 @@ def check_api(api: Questions, lang: str) -> Check:
         nodes = api.nodes(limit=1, lang=lang)["items"]
     except ApiRefused as refused:
         key = "e.token" if refused.status in (401, 403) else "e.refused"
-        return Check(say(lang, "d.api.no"), False, say(lang, key, detail=refused.detail))
+        return Check(say(lang, "d.api.no"), False, say(lang, key, detail=refused.said(lang)))
     except GpudiagError as error:
-        return Check(say(lang, "d.api.no"), False, str(error))
+        return Check(say(lang, "d.api.no"), False, error.said(lang))
     except (LookupError, TypeError):
         return Check(say(lang, "d.api.no"), False, say(lang, "e.nonsense"))
     return Check(say(lang, "d.api.yes" if nodes else "d.api.empty"), True)

@@ -89,35 +89,39 @@ def problem(request: Request, asking: Asking) -> Answer:
     )
 
 
-def refused(request: Request, said: ApiRefused, asking: Asking) -> Answer:
+def refused(request: Request, refusal: ApiRefused, asking: Asking) -> Answer:
     """The API said no: an unknown node gets the nearest names, anything else the API's own sentence."""
-    if said.status == 403:
+    if refusal.status == 403:
         return Answer(headline=asking.say("e.forbidden"), lang=asking.lang)
-    if said.status == 401:
+    if refusal.status == 401:
         return Answer(headline=asking.say("e.token"), lang=asking.lang, state="unknown")
-    if said.status in (429, 503):
+    if refusal.status in (429, 503):
         return Answer(headline=asking.say("e.slow"), lang=asking.lang, state="unknown")
-    if said.status in (404, 409) and request.target and not of_a_known_place(request, said):
-        return not_one_place(request, request.target, said, asking)
+    if refusal.status in (404, 409) and request.target and not of_a_known_place(request, refusal):
+        return not_one_place(request, request.target, refusal, asking)
     return Answer(
-        headline=said.detail, lang=asking.lang, paragraphs=(near_names(said, asking),) if said.nearest else ()
+        headline=refusal.said(asking.lang),
+        lang=asking.lang,
+        paragraphs=(near_names(refusal, asking),) if refusal.nearest else (),
     )
 
 
-def of_a_known_place(request: Request, said: ApiRefused) -> bool:
+def of_a_known_place(request: Request, refusal: ApiRefused) -> bool:
     """Whether the node may well be there and a moment or a GPU of it is not: the API says which."""
     assert request.target is not None
     narrowed = request.at is not None or request.target.gpu is not None
-    return said.status == 404 and request.target.kind == "node" and narrowed and not said.nearest
+    return refusal.status == 404 and request.target.kind == "node" and narrowed and not refusal.nearest
 
 
-def not_one_place(request: Request, target: Target, said: ApiRefused, asking: Asking) -> Answer:
+def not_one_place(request: Request, target: Target, refusal: ApiRefused, asking: Asking) -> Answer:
     """The target is nowhere, or in several places: the names that can be asked for, one press away."""
-    near = said.nearest[:6]
+    near = refusal.nearest[:6]
     names = ", ".join(code(name) for name in near)
-    key = "q.several" if said.status == 409 else "q.node" if target.kind == "node" else "q.owner"
-    again = [(name, Request(request.verb, place_of(name, said.status), at=request.at).text) for name in near]
-    told = asking.say("q.near", names=names) if near and said.status == 404 else said.detail
+    key = "q.several" if refusal.status == 409 else "q.node" if target.kind == "node" else "q.owner"
+    again = [
+        (name, Request(request.verb, place_of(name, refusal.status), at=request.at).text) for name in near
+    ]
+    told = asking.say("q.near", names=names) if near and refusal.status == 404 else refusal.said(asking.lang)
     return Answer(
         headline=asking.say(key, word=code(target if target.kind != "node" else target.name)),
         lang=asking.lang,
@@ -133,5 +137,5 @@ def place_of(name: str, status: int) -> Target:
     return Target(node, int(gpu)) if status == 409 and node and gpu.isdigit() else Target(name)
 
 
-def near_names(said: ApiRefused, asking: Asking) -> str:
-    return asking.say("q.near", names=", ".join(code(name) for name in said.nearest[:5]))
+def near_names(refusal: ApiRefused, asking: Asking) -> str:
+    return asking.say("q.near", names=", ".join(code(name) for name in refusal.nearest[:5]))

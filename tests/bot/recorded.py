@@ -177,7 +177,7 @@ class ApiHandler(BaseHTTPRequestHandler):
         except ApiRefused as refused:
             status, found = (
                 refused.status,
-                {"status": refused.status, "detail": refused.detail, "nearest": list(refused.nearest)},
+                {"status": refused.status, "detail": str(refused), "nearest": list(refused.nearest)},
             )
         kind = "application/json" if status < 400 else "application/problem+json"
         self.reply(status, json.dumps(found).encode(), kind)

@@ -12,9 +12,11 @@ from slack_sdk.models.blocks import Block
 from bot.answer import Action, Answer, Bar, By, Choice, Evidence, Figure, Slice, Step, Table
 from bot.answers.alert import of_card
 from bot.answers.asking import Asking
+from bot.answers.diagnosis import drawn
 from bot.blocks import explain_modal, home, message
 from bot.examples import NOW, ExampleApi, answers, card
 from bot.markdown import markdown, page, terminal
+from bot.request import Target
 from tests.doubles.slack import judge
 
 HOSTILE = [
@@ -272,3 +274,20 @@ def test_a_message_has_a_new_block_id_in_every_state():
         ids.add(next(block["block_id"] for block in said["blocks"] if block["type"] == "actions"))
 
     assert len(ids) == 3
+
+
+@pytest.mark.parametrize(
+    ("verdict", "evidence", "shown"),
+    [
+        ({"rule": "stuck-job", "gpu": 0}, [{"name": "suspect_gpu", "value": 5}], "node-4:5"),
+        ({"rule": "hang-suspect-rank", "gpu": 5}, [], "node-4:5"),
+        ({"rule": "agent-stale", "gpu": None}, [], "node-4"),
+    ],
+)
+def test_the_timeline_of_a_node_shows_the_gpu_that_is_suspected(
+    verdict: dict[str, Any], evidence: list[dict[str, Any]], shown: str
+):
+    found = {"verdict": verdict, "gpus": [{"index": 0}, {"index": 5}]}
+
+    assert shown == str(drawn(found, {"evidence": evidence}, Target("node-4")))
+    assert "node-4:0" == str(drawn(found, {"evidence": evidence}, Target("node-4", 0)))

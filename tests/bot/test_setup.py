@@ -286,8 +286,10 @@ def test_a_port_that_is_taken_is_one_clear_line(settings):
 
 def test_the_check_answers_in_the_language_of_the_terminal(settings):
     env = environment(settings, SLACK_SIGNING_SECRET=SECRET)
+    away = {**env, "GPUDIAG_API_URL": "http://127.0.0.1:9"}
 
     assert "필요한 것이 모두 있습니다" in gpudiag("bot", "--check", "--lang", "ko", env=env).stdout
+    assert "실행 중인 서버가 없습니다" in gpudiag("bot", "--check", "--lang", "ko", env=away).stdout
 
 
 @pytest.mark.parametrize("name", ["text/bot.sqlite3", "text"])

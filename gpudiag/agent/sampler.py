@@ -86,10 +86,8 @@ class Sampler:
         limit = GIVE_UP_OPENING_SECONDS if worker.call in OPENING else GIVE_UP_SECONDS
         if worker.silent_seconds() < limit or len(self._abandoned) >= MOST_ABANDONED:
             return
-        if worker.busy_with is not None:
-            worker.busy_with.hangs = True
+        worker.abandon()
         self._abandoned.append(worker)
-        worker.abandoned = True
         self._worker = self._new_worker(worker)
         self._worker.start()
 
@@ -99,6 +97,7 @@ class Sampler:
 
     def _without_answer(self, worker: Worker) -> Harvest:
         found = Harvest()
+        worker.tell_times(found.nvml)
         if (
             not self._identities
         ):  # it is still being opened: that no GPU is told does not mean that there is none

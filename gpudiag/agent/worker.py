@@ -56,12 +56,13 @@ class Worker:
         self._sampler, self._clock, self._period, self._stop = sampler, clock, period, stop
         self.wake = threading.Event()
         self.abandoned = False
+        self._given_up: Device | None = None  # the one whose call made it so
+        self._ended = False
+        self._ending = threading.Lock()
         self.call: str | None = None
         self._since: float | None = None
         self.busy_with: Device | None = None
         self.library = Library(self._enters)
-        if before is not None:
-            self.library.adopt(before.library)
         self._fault: NvmlFault | None = None
         self._opening = False
         self._attempt = 0
@@ -71,6 +72,9 @@ class Worker:
         self._sweeps: list[float] = []  # how long they took, those since the last harvest
         self._last_sweep: float | None = None
         self._looks: deque[float] = deque(maxlen=LOOKS_KEPT)  # how long the calls of the last ones took
+        if before is not None:
+            self.library.adopt(before.library)
+            self._last_sweep, self._looks = before._last_sweep, before._looks.copy()
         self._xids: list[tuple[int | None, int]] = []
         self._wanted = threading.Event()
         self._hurry_at = 0.0
@@ -84,6 +88,14 @@ class Worker:
     def join(self, seconds: float) -> None:
         if self._thread.ident is not None:
             self._thread.join(seconds)
+
+    def abandon(self) -> None:
+        """Gives the thread up with its call; the GPU is left alone until the call comes back."""
+        with self._ending:
+            self.abandoned = True
+            if self.busy_with is not None and not self._ended:
+                self._given_up = self.busy_with
+                self._given_up.hangs = True
 
     @property
     def alive(self) -> bool:
@@ -107,6 +119,19 @@ class Worker:
                 return None
         found, self._found = self._found, None
         return found
+
+    def tell_times(self, nvml: NvmlReading) -> None:
+        """Puts in how long the driver takes. Makes no call: what is known of one that hangs is told too."""
+        spans, began = self._sweeps.copy(), self._sweep_began
+        if not spans:  # none has ended since: the last one, or the one that goes on, if that is longer
+            running = self._clock.monotonic() - began if began is not None else 0.0
+            longest = max(running, self._last_sweep or 0.0)
+            spans = [longest] if longest else []
+        if spans:
+            nvml.sweep_seconds = round(statistics.median(spans), 6)
+            nvml.sweep_seconds_max = round(max(spans), 6)
+        if looks := self._looks.copy():
+            nvml.look_seconds = round(statistics.median(looks), 6)
 
     # ---- in the thread
 
@@ -136,8 +161,10 @@ class Worker:
             pass
         finally:
             self._since = None
-            if self.busy_with is not None:
-                self.busy_with.hangs = False  # its call came back: it may be asked again
+            with self._ending:
+                self._ended = True
+                if self._given_up is not None:
+                    self._given_up.hangs = False  # its call came back: it may be asked again
 
     # ---- sweeps
 
@@ -252,7 +279,8 @@ class Worker:
             if not self.library.is_open:
                 return
             self.busy_with, since = device, self._clock.monotonic()
-        self._looks.append(took + self._clock.monotonic() - since)
+        if not any(device.hangs for device in self.library.devices):  # else it was only a part of a look
+            self._looks.append(took + self._clock.monotonic() - since)
 
     # ---- handing over
 
@@ -264,7 +292,8 @@ class Worker:
     def _gather(self) -> Harvest:
         """What is known at this moment. Makes no call."""
         found = Harvest()
-        self._tell_times(found.nvml)
+        self.tell_times(found.nvml)
+        self._sweeps = []
         for device in self.library.devices:
             _tell(device, found, self._clock.monotonic())
         found.xids, self._xids = self._xids, []
@@ -273,19 +302,6 @@ class Worker:
             gap = Gap(subject="node", metric="nvml", reason=self._fault.reason, detail=self._fault.detail)
             found.gaps.append(gap)
         return found
-
-    def _tell_times(self, nvml: NvmlReading) -> None:
-        spans = self._sweeps
-        if not spans:  # none has ended since: the last one, or the one that goes on, if that is longer
-            running = self._clock.monotonic() - self._sweep_began if self._sweep_began is not None else 0.0
-            longest = max(running, self._last_sweep or 0.0)
-            spans = [longest] if longest else []
-        if spans:
-            nvml.sweep_seconds = round(statistics.median(spans), 6)
-            nvml.sweep_seconds_max = round(max(spans), 6)
-        if self._looks:
-            nvml.look_seconds = round(statistics.median(self._looks), 6)
-        self._sweeps = []
 
 
 def _tell(device: Device, found: Harvest, now: float) -> None:

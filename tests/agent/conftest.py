@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from gpudiag.client import Client
 from tests.agent.loopback import Engine, Receiver
 from tests.agent.machine import FakeHost
 from tests.doubles.nvml import Nvml
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -19,6 +21,12 @@ def nvml() -> Iterator[Nvml]:
     with Nvml(gpus=2).load() as machine:
         yield machine
         machine.is_well_again()
+        until(lambda: not nvml_threads())  # one that comes back late would shut NVML down for the next test
+
+
+def nvml_threads() -> list[str]:
+    """The threads of agents that are still in the driver."""
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("nvml-")]
 
 
 @pytest.fixture

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from pathlib import Path
 
-from gpudiag.agent import Agent, Observer, ScaledClock
+from gpudiag.agent import Agent, NoAgent, Observer, ScaledClock, ask
 from gpudiag.model import Snapshot
 from tests.agent.machine import FakeHost
 from tests.doubles.nvml import Nvml
+from tests.waiting import until
 
 FAST = 60  # seconds of the scenario in one real second
-
-
-def until(condition: object, seconds: float = 15.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 class Running:
@@ -52,7 +45,7 @@ class Running:
 
     def __exit__(self, *exc: object) -> None:
         self.agent.stop()
-        self.thread.join(10)
+        self.thread.join(30)
         assert not self.thread.is_alive()
 
     def takes(self, count: int) -> list[Snapshot]:
@@ -61,8 +54,16 @@ class Running:
         until(lambda: len(self.agent.history) >= wanted)
         return self.agent.history
 
-    def passes(self, seconds: float) -> Running:
-        self.clock.wait(threading.Event(), seconds)
+    def opens(self) -> Running:
+        """Waits until it answers at its door."""
+
+        def answers() -> bytes | None:
+            try:
+                return ask({"ask": "status"}, self.runtime)
+            except NoAgent:
+                return None
+
+        until(answers)
         return self
 
 

@@ -15,6 +15,7 @@ from gpudiag.model import Snapshot
 from tests.agent.machine import FakeHost
 from tests.agent.running import Running
 from tests.doubles.nvml import Nvml
+from tests.waiting import until
 
 
 def test_history_is_given_at_the_door(nvml: Nvml, host: FakeHost, tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_a_visitor_who_talks_nonsense_gets_a_sentence(
     nvml: Nvml, host: FakeHost, tmp_path: Path, request_line: bytes
 ) -> None:
     with Running(host, tmp_path) as running:
-        running.passes(5)
+        running.opens()
         with socket.socket(socket.AF_UNIX) as door:
             door.connect(str(running.runtime / "agent.sock"))
             door.sendall(request_line)
@@ -66,7 +67,7 @@ def test_a_visitor_who_talks_nonsense_gets_a_sentence(
 
 def test_a_visitor_who_goes_on_talking_is_cut_off(nvml: Nvml, host: FakeHost, tmp_path: Path) -> None:
     with Running(host, tmp_path) as running, socket.socket(socket.AF_UNIX) as door:
-        running.passes(5)
+        running.opens()
         door.connect(str(running.runtime / "agent.sock"))
         begun = time.monotonic()
         with contextlib.suppress(OSError):
@@ -80,9 +81,9 @@ def test_a_visitor_who_goes_on_talking_is_cut_off(nvml: Nvml, host: FakeHost, tm
 
 def test_a_second_agent_leaves_the_first_ones_door_alone(nvml: Nvml, host: FakeHost, tmp_path: Path) -> None:
     with Running(host, tmp_path) as first:
-        first.passes(5)
+        first.opens()
         with Running(host, tmp_path) as second:
-            second.passes(5)
+            until(lambda: second.said)
         ask({"ask": "status"}, first.runtime)
 
     assert any("another agent runs here" in line for line in second.said)

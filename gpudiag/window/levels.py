@@ -6,7 +6,6 @@ import math
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from typing import NamedTuple
 
 NAN = math.nan
@@ -51,31 +50,48 @@ class Columns:
         if scales is not None:
             self.scales = [scales[name] for name in gauges for _ in range(3)] + [scales[n] for n in values]
         self.here = self.at.get(HERE)
-        self.blank = self.row([NAN] * self.width)  # of a subject that was not in the snapshot
+        self.typecode = "f" if self.scales is None else "H"
+        blank = [NAN] * self.width
         if self.here is not None:
-            self.blank[self.here] = 0
+            blank[self.here] = 0
+        self.blank = self.row(blank)  # of a subject that was not in the snapshot
         self._sources: dict[Columns, list[tuple[int, int]]] = {}
-        self._blank_slots: dict[int, array[float]] = {}
 
-    def row(self, values: Sequence[float]) -> array[float]:
-        """A row of one or more slots, as it is kept."""
+    def row(self, values: Sequence[float], slots: int = 1) -> array[float]:
+        """A row as it is kept: column by column, in each the slots."""
         if self.scales is None:
             return array("f", values)
         steps = [
             MISSING if value != value else round((value - low) * per)
-            for value, (per, low) in zip(values, cycle(self.scales), strict=False)
+            for value, (per, low) in zip(values, self._scale_of_each(slots), strict=True)
         ]
-        if min(steps) < 0 or max(steps) > MISSING:  # further than the scale goes
+        if steps and (min(steps) < 0 or max(steps) > MISSING):  # further than the scale goes
             steps = [step if step == MISSING else min(MISSING - 1, max(0, step)) for step in steps]
         return array("H", steps)  # type: ignore[return-value]
 
-    def blank_slot(self, rows: int) -> array[float]:
-        """Every column of a slot that was in none of so many snapshots."""
-        blank = self._blank_slots.get(rows)
-        if blank is None:
-            cells = [cell for cell in self.blank for _ in range(rows)]
-            blank = self._blank_slots[rows] = array(self.blank.typecode, cells)
-        return blank
+    def _scale_of_each(self, slots: int) -> list[Scale]:
+        return [scale for scale in self.scales or () for _ in range(slots)]
+
+    def together(self, rows: Mapping[int, array[float]], slots: int) -> array[float]:
+        """One row of all slots out of the rows of some; the others were not in the snapshot."""
+        if len(rows) == slots:
+            row = self.cells(bytes(self.blank.itemsize * self.width * slots))
+        else:
+            row = array(self.typecode, [cell for cell in self.blank for _ in range(slots)])
+        for slot, cells in rows.items():
+            row[slot::slots] = cells
+        return row
+
+    def cells(self, content: bytes = b"") -> array[float]:
+        """Cells as they are kept: floats, or steps of their scale."""
+        return array(self.typecode, content)
+
+    def numbers(self, column: int, kept: array[float]) -> array[float]:
+        """What is kept of a column, as numbers; NaN where one is not known."""
+        if self.scales is None:
+            return kept
+        scale = self.scales[column]
+        return array("f", [scale.value(code) for code in kept])
 
     def sources_in(self, finer: Columns) -> list[tuple[int, int]]:
         """Where each cell of a row comes from: (cell of the finer row, 0 mean, 1 minimum or 2 maximum)."""
@@ -88,67 +104,108 @@ class Columns:
 
 
 class Level:
-    """Rows of one resolution, at most `rows` of them: a ring that is allocated once and never moves.
+    """Rows of one resolution, at most `rows` of them: a ring, kept column by column.
 
-    Cells are kept column by column, slot after slot: questions are about one column, and a slot is one piece.
+    Most columns do not move: what a device cannot tell, errors that do not happen, settings. Such a column is
+    one value a slot (bytes); when one moves, the column becomes a ring (an array: slot by slot, in each the
+    rows), until nothing in it has moved for a whole round.
     """
 
-    __slots__ = ("at", "cells", "columns", "head", "rows", "seconds", "slots", "width")
+    __slots__ = ("at", "cells", "columns", "head", "rows", "seconds", "slots")
 
     def __init__(self, columns: Columns, rows: int, slots: int) -> None:
         self.columns, self.rows, self.slots = columns, rows, slots
-        self.width = slots * columns.width
         self.at, self.seconds = array("d"), array("f")
-        kind, size = ("f", 4) if columns.scales is None else ("H", 2)
-        self.cells: array[float] = array(kind, bytes(size * rows * self.width))
+        self.cells: list[bytes | array[float]] = []  # by column, from the first row on
         self.head = 0  # where the oldest row stands
 
     def append(self, at: float, seconds: float, row: array[float]) -> None:
         """Add a row of all slots, in place of the oldest where the ring is full."""
-        if len(self.at) == self.rows:
-            del self.at[0]
-            del self.seconds[0]
-            self.head = (self.head + 1) % self.rows
-        place = (self.head + len(self.at)) % self.rows
+        if not self.at:
+            self.cells, self.head = self._cut(row), 0
+        else:
+            if len(self.at) == self.rows:
+                del self.at[0]
+                del self.seconds[0]
+                self.head = (self.head + 1) % self.rows
+                if self.head == 0:
+                    self._settle()
+            self._put((self.head + len(self.at)) % self.rows, row)
         self.at.append(at)
         self.seconds.append(seconds)
-        self.cells[place :: self.rows] = row
+
+    def _cut(self, row: array[float]) -> list[bytes | array[float]]:
+        content, size = row.tobytes(), self.slots * row.itemsize
+        return [_shared(content[i * size : (i + 1) * size]) for i in range(self.columns.width)]
+
+    def _put(self, place: int, row: array[float]) -> None:
+        cells, slots, rows = self.cells, self.slots, self.rows
+        content, size = row.tobytes(), slots * row.itemsize
+        for column, kept in enumerate(cells):
+            if isinstance(kept, bytes):
+                if kept == content[column * size : (column + 1) * size]:
+                    continue
+                kept = cells[column] = self._spread(kept)
+            kept[place::rows] = row[column * slots : (column + 1) * slots]
+
+    def _spread(self, values: bytes) -> array[float]:
+        """Each slot's value in every row."""
+        spread, size = self.columns.cells(), self.columns.blank.itemsize
+        for i in range(0, len(values), size):
+            spread.frombytes(values[i : i + size] * self.rows)
+        return spread
+
+    def _settle(self) -> None:
+        """Nothing of a column moved for a whole round: it is one value a slot again."""
+        for column, kept in enumerate(self.cells):
+            if not isinstance(kept, bytes):
+                values = kept[:: self.rows].tobytes()
+                if self._spread(values).tobytes() == kept.tobytes():
+                    self.cells[column] = _shared(values)
 
     def row(self, number: int) -> array[float]:
-        return self.cells[(self.head + number) % self.rows :: self.rows]
+        """One row of all slots."""
+        place, row = (self.head + number) % self.rows, self.columns.cells()
+        for kept in self.cells:
+            if isinstance(kept, bytes):
+                row.frombytes(kept)
+            else:
+                row += kept[place :: self.rows]
+        return row
 
     def pieces(self, first: int = 0) -> tuple[int, int, int]:
-        """Where the rows from row `first` on stand in a column: from, to, and as many at its beginning."""
+        """Where a slot's rows from row `first` on stand: from, to, and as many at the ring's beginning."""
         start, end, rows = self.head + first, self.head + len(self.at), self.rows
         if start >= rows:
             return start - rows, end - rows, 0
         return (start, end, 0) if end <= rows else (start, rows, end - rows)
 
-    def column(self, cell: int, first: int = 0) -> array[float]:
-        """One cell of every row from row `first` on, as it is kept."""
-        start, end, more = self.pieces(first)
-        cells, base = self.cells, cell * self.rows
-        column = cells[base + start : base + end]
-        return column + cells[base : base + more] if more else column
+    def steady(self, column: int) -> array[float] | None:
+        """The value of each slot, where none has moved."""
+        kept = self.cells[column]
+        if not isinstance(kept, bytes):
+            return None
+        return self.columns.numbers(column, self.columns.cells(kept))
 
-    def values(self, cell: int, first: int = 0) -> array[float]:
-        """The same as numbers; NaN where one is not known."""
-        column = self.column(cell, first)
-        if self.columns.scales is None:
-            return column
-        scale = self.columns.scales[cell % self.columns.width]
-        return array("f", [scale.value(code) for code in column])
+    def values(self, column: int, slot: int, first: int = 0) -> array[float]:
+        """One column of a slot from row `first` on; NaN where a value is not known."""
+        kept, base = self.cells[column], slot * self.rows
+        if isinstance(kept, bytes):
+            values = self.columns.cells(kept)[slot : slot + 1] * (len(self.at) - first)
+        else:
+            start, end, more = self.pieces(first)
+            values = kept[base + start : base + end] + kept[base : base + more]
+        return self.columns.numbers(column, values)
 
-    def values_by_slot(self, cell: int, first: int = 0) -> list[array[float]]:
-        """The values of one column from row `first` on, a slot each."""
-        if self.columns.scales is not None:
-            return [self.values(place, first) for place in range(cell, self.width, self.columns.width)]
+    def values_by_slot(self, column: int, first: int = 0) -> list[array[float]]:
+        """The same of every slot."""
+        kept, rows = self.cells[column], self.rows
+        if isinstance(kept, bytes) or self.columns.scales is not None:
+            return [self.values(column, slot, first) for slot in range(self.slots)]
         start, end, more = self.pieces(first)
-        cells, rows = self.cells, self.rows
-        bases = range(cell * rows, len(cells), self.columns.width * rows)
         if more:
-            return [cells[base + start : base + end] + cells[base : base + more] for base in bases]
-        return [cells[base + start : base + end] for base in bases]
+            return [kept[i + start : i + end] + kept[i : i + more] for i in range(0, len(kept), rows)]
+        return [kept[i + start : i + end] for i in range(0, len(kept), rows)]
 
     def first_within(self, span: float) -> int:
         """Index of the oldest row within the last `span` seconds."""
@@ -168,12 +225,17 @@ class Level:
 
     def lay_out(self, sources: Sequence[int | None]) -> None:
         """Have other slots: each is one of these, or a new one that was not there."""
-        size = self.columns.width * self.rows
-        blank, old = self.columns.blank_slot(self.rows), self.cells
-        self.cells = blank[:0]
-        for slot in sources:
-            self.cells += blank if slot is None else old[slot * size : (slot + 1) * size]
-        self.slots, self.width = len(sources), len(sources) * self.columns.width
+        rows, blank = self.rows, self.columns.blank
+        for column, kept in enumerate(self.cells):
+            nothing = blank[column : column + 1]
+            steady = isinstance(kept, bytes)
+            values = self.columns.cells(kept) if isinstance(kept, bytes) else kept
+            size = 1 if steady else rows
+            laid = self.columns.cells()
+            for slot in sources:
+                laid += nothing * size if slot is None else values[slot * size : (slot + 1) * size]
+            self.cells[column] = _shared(laid.tobytes()) if steady else laid
+        self.slots = len(sources)
 
     def after(self, older: Level) -> Level:
         """These rows, and before them those of `older`.
@@ -196,11 +258,23 @@ class Level:
     @classmethod
     def unpack(cls, columns: Columns, rows: int, slots: int, packed: tuple[bytes, bytes, bytes]) -> Level:
         level = cls(columns, rows, slots)
-        cells: array[float] = array(level.cells.typecode, packed[2])
+        cells = columns.cells(packed[2])
+        width = slots * columns.width
         moments = zip(array("d", packed[0]), array("f", packed[1]), strict=True)
         for i, (at, seconds) in enumerate(moments):
-            level.append(at, seconds, cells[i * level.width : (i + 1) * level.width])
+            level.append(at, seconds, cells[i * width : (i + 1) * width])
         return level
+
+
+_MOST_SHARED = 4_096
+_known: dict[bytes, bytes] = {}
+
+
+def _shared(values: bytes) -> bytes:
+    """The same values, kept once for all: a fleet's devices cannot tell the same things."""
+    if len(_known) >= _MOST_SHARED:
+        _known.clear()
+    return _known.setdefault(values, values)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -211,23 +285,18 @@ _WAYS = (_mean, min, max)
 
 
 def combine(finer: Level, first: int, columns: Columns) -> array[float]:
-    """One coarse row out of the rows of a finer level from `first` on."""
-    start, end, more = finer.pieces(first)
-    cells, rows = finer.cells, finer.rows
-    sources, scales = columns.sources_in(finer.columns), finer.columns.scales
-    row = []
-    for slot in range(0, finer.width, finer.columns.width):
-        for cell, way in sources:
-            base = (slot + cell) * rows
-            values: Sequence[float] = cells[base + start : base + end]
-            if more:
-                values = values + cells[base : base + more]  # type: ignore[operator]
-            if scales is not None:
-                values = [scales[cell].value(code) for code in values]
+    """One coarse row of all slots out of the rows of a finer level from `first` on."""
+    row: list[float] = []
+    for column, way in columns.sources_in(finer.columns):
+        steady = finer.steady(column)
+        if steady is not None:
+            row += steady
+            continue
+        for values in finer.values_by_slot(column, first):
             total = sum(values)
             if total == total:
                 row.append(total / len(values) if way == 0 else _WAYS[way](values))
             else:  # some rows do not carry it
-                values = [value for value in values if value == value]
-                row.append(_WAYS[way](values) if values else NAN)
-    return columns.row(row)
+                known = [value for value in values if value == value]
+                row.append(_WAYS[way](known) if known else NAN)
+    return columns.row(row, finer.slots)

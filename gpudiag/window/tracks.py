@@ -72,11 +72,7 @@ class Table:
         """A new row: what is seen of each slot; of the others nothing."""
         if self.fine.at and self.columns.coarse:
             self._roll_up(at)
-        width = self.columns.width
-        whole = self.columns.blank * self.slots
-        for slot, row in rows.items():
-            whole[slot * width : (slot + 1) * width] = row
-        self.fine.append(at, seconds, whole)
+        self.fine.append(at, seconds, self.columns.together(rows, self.slots))
         self.rest()
 
     def rest(self) -> None:
@@ -207,13 +203,20 @@ class Stats:
     Valid until the next snapshot: extremes are looked up in the table's own rows.
     """
 
-    __slots__ = ("_high", "_low", "_rows", "_values", "mean", "n", "seconds")
+    __slots__ = ("_high", "_low", "_rows", "_slot", "_values", "mean", "n", "seconds")
 
     def __init__(
-        self, values: array[float], mean: float, seconds: float, rows: tuple[Level, int, int] | None
+        self,
+        values: array[float],
+        mean: float,
+        seconds: float,
+        n: int,
+        slot: int,
+        rows: tuple[Level, int, int] | None,
     ) -> None:
-        self._values, self.mean, self.seconds, self.n = values, mean, seconds, len(values)
-        self._rows = rows  # level, cell and first row of a gauge: minima stand right of the cell, then maxima
+        self._values, self.mean, self.seconds, self.n = values, mean, seconds, n
+        # Level, column and first row of a gauge: its minima stand in the next column, then its maxima.
+        self._slot, self._rows = slot, rows
         self._low: float | None = None
         self._high: float | None = None
 
@@ -233,15 +236,14 @@ class Stats:
     def _extremes(self, offset: int) -> array[float]:
         if self._rows is None:
             return self._values
-        level, cell, first = self._rows
-        column = level.values(cell + offset, first)
-        return column if len(column) == self.n else _known(column)  # else some rows do not carry it
+        level, column, first = self._rows
+        values = level.values(column + offset, self._slot, first)
+        return values if len(values) == self.n else _known(values)  # else some rows do not carry it
 
     def settled(self) -> Stats:
         """The same without the rows: four values that have the same ends and extremes."""
-        same = Stats(array("f", [self.first, self.min, self.max, self.last]), self.mean, self.seconds, None)
-        same.n = self.n
-        return same
+        values = array("f", [self.first, self.min, self.max, self.last])
+        return Stats(values, self.mean, self.seconds, self.n, self._slot, None)
 
     @property
     def first(self) -> float:
@@ -255,10 +257,17 @@ class Stats:
 
 def _summaries(level: Level, name: str, span: float) -> list[Stats | None]:
     """Statistics of one column over the last `span` seconds, by slot; None where no row carries it."""
-    columns, (first, seconds) = level.columns, level.reach(span)
-    cell, gauge = columns.at[name], name in columns.is_gauge
+    column, (first, seconds) = level.columns.at[name], level.reach(span)
+    rows = (level, column, first) if name in level.columns.is_gauge else None
+    steady = level.steady(column)
+    if steady is not None:
+        n = len(level.at) - first
+        return [
+            None if value != value else Stats(steady[slot : slot + 1], value, seconds, n, slot, rows)
+            for slot, value in enumerate(steady)
+        ]
     found: list[Stats | None] = []
-    for slot, values in enumerate(level.values_by_slot(cell, first)):
+    for slot, values in enumerate(level.values_by_slot(column, first)):
         total, covered = sum(values), seconds
         if total != total:  # a NaN: some row does not carry the value
             values = _known(values)
@@ -266,8 +275,8 @@ def _summaries(level: Level, name: str, span: float) -> list[Stats | None]:
                 found.append(None)
                 continue
             total, covered = sum(values), _seconds_here(level, slot, first, seconds)
-        rows = (level, slot * columns.width + cell, first) if gauge else None
-        found.append(Stats(values, total / len(values), covered, rows))
+        n = len(values)
+        found.append(Stats(values, total / n, covered, n, slot, rows))
     return found
 
 
@@ -275,7 +284,7 @@ def _seconds_here(level: Level, slot: int, first: int, seconds: float) -> float:
     """Of the seconds from row `first` on, those from when the subject was first there until it went."""
     if level.columns.here is None:
         return seconds
-    here = level.column(slot * level.columns.width + level.columns.here, first)
+    here = level.values(level.columns.here, slot, first)
     rows = [row for row, share in enumerate(here, first) if share]
     return level.at[rows[-1]] - level.at[rows[0]] + level.seconds[rows[0]]
 
@@ -300,7 +309,7 @@ class Track:
         for level in self.table.levels(name, span):
             if level.at:
                 first = level.first_within(span)
-                values = level.values(self.slot * level.columns.width + level.columns.at[name], first)
+                values = level.values(level.columns.at[name], self.slot, first)
                 return [(t, v) for t, v in zip(level.at[first:], values, strict=True) if v == v]
         return []
 

@@ -24,7 +24,7 @@ from api.store import Store, StoreCorrupt, StoreError
 from api.store.snapshots import NewSnapshot, pack, start_key
 from api.together import EVERY_SECONDS
 from api.turns import Task, Turns
-from gpudiag.errors import GpudiagError
+from api.words import Worded
 
 log = logging.getLogger("gpudiag.writer")
 
@@ -37,14 +37,14 @@ PACK_SECONDS = 900.0
 KEEP_SECONDS = 300.0
 
 
-class Full(GpudiagError):
+class Full(Worded):
     """More reports are waiting than we hold; come back in a few seconds."""
 
     status = 503
     retry_after = 2
 
 
-class NotWritten(GpudiagError):
+class NotWritten(Worded):
     """The store did not take it; it may do so later."""
 
     status = 503
@@ -122,24 +122,22 @@ class Writer:
     def submit(self, report: Report) -> Report:
         """Have a report stored; returns when it is safe."""
         if self._stopping.is_set():
-            raise Full("the server is stopping; send it again in a few seconds")
+            raise Full("stopping")
         if self._turns.waiting >= MOST_WAITING:
             self.refused += 1
-            raise Full(f"{MOST_WAITING} reports are waiting already; come back in {Full.retry_after} s")
-        said = "the store is slow just now; the report was not confirmed, send it again"
-        self._turns.do(report, ANSWER_SECONDS, NotWritten, said)
+            raise Full("waiting", most=MOST_WAITING, seconds=Full.retry_after)
+        self._turns.do(report, ANSWER_SECONDS, NotWritten, "slow")
         return report
 
     def do(self, act: Callable[[], Any]) -> Any:
         """Do something between reports, and return what it returns."""
         if self._stopping.is_set():
-            raise Full("the server is stopping; try again in a few seconds")
+            raise Full("stopping.act")
         return self._in_turn(act, ANSWER_SECONDS)
 
     def _in_turn(self, act: Callable[[], Any], seconds: float | None) -> Any:
         job = Job(act)
-        said = "the store is slow just now; it was not confirmed, look again before you repeat it"
-        self._turns.do(job, seconds, NotWritten, said)
+        self._turns.do(job, seconds, NotWritten, "slow.act")
         return job.result
 
     # ---- a turn
@@ -157,7 +155,7 @@ class Writer:
             self._take(batch)
         except Exception as error:
             log.exception("a batch of reports was not stored")
-            self._fail(batch, NotWritten(f"it could not be stored ({type(error).__name__}); see the log"))
+            self._fail(batch, NotWritten("not.stored", name=type(error).__name__))
 
     def _take(self, batch: list[Report]) -> None:
         """Store, judge, answer."""
@@ -165,7 +163,7 @@ class Writer:
             fresh = self._store(batch) if self.store.embedded else self._store_shared(batch)
         except StoreCorrupt as error:
             self._set_aside(error)
-            self._fail(batch, NotWritten("the store was damaged and has been set aside; send it again"))
+            self._fail(batch, NotWritten("set.aside"))
             return
         except StoreError as error:
             self._told(error)

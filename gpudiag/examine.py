@@ -12,18 +12,18 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gpudiag.errors import GpudiagError
 from gpudiag.gates import BIT, gates_of, gates_of_all, gates_of_node
 from gpudiag.ledger import ledger_of
 from gpudiag.model import Checkup, Finding, Observed, Unjudged
 from gpudiag.rule import BLIND, MEMORY_ERROR, Fires, Outcome, Rule, outcomes
 from gpudiag.window import W5, GpuWindow, NotMeasured, Window
+from gpudiag.words.refusals import Refusal
 
 STALE = "agent-stale"
 Ask = Callable[[Any], Outcome]
 
 
-class NoSuchThreshold(GpudiagError):
+class NoSuchThreshold(Refusal):
     """Settings name a rule or a threshold that does not exist."""
 
 
@@ -99,19 +99,17 @@ def check_thresholds(rules: Iterable[Rule], thresholds: Mapping[str, Mapping[str
     known = {rule.id: rule.thresholds for rule in rules}
     for rule_id, values in thresholds.items():
         if rule_id not in known:
-            raise NoSuchThreshold(f'settings: there is no rule "{rule_id}"; `gpudiag rules` lists them')
+            raise NoSuchThreshold("threshold-no-rule", rule=rule_id)
         for name, value in values.items():
             if name not in known[rule_id]:
                 has = ", ".join(sorted(known[rule_id])) or "none"
-                raise NoSuchThreshold(f'settings: rules.{rule_id} has no threshold "{name}"; it has: {has}')
+                raise NoSuchThreshold("threshold-none", rule=rule_id, name=name, known=has)
             default = known[rule_id][name]
             number = isinstance(default, (int, float)) and not isinstance(default, bool)
             wanted = (int, float) if number else type(default)
             if not isinstance(value, wanted) or (number and isinstance(value, bool)):
-                kind = "number" if number else type(default).__name__
-                raise NoSuchThreshold(
-                    f"settings: rules.{rule_id}.{name} wants a {kind}, such as {default!r}; got {value!r}"
-                )
+                key = "threshold-wants-number" if number else "threshold-wants"
+                raise NoSuchThreshold(key, rule=rule_id, name=name, example=default, got=value)
 
 
 @cache

@@ -116,6 +116,14 @@ SENTENCES: dict[str, str] = {
     "store.full.server": "store {where}: the database server has no space left",
     "store.silent": "store {where} does not answer ({reason})",
     "store.other": "store {where}: {reason}",
+    # too much at once, or not written
+    "stopping": "the server is stopping; send it again in a few seconds",
+    "stopping.act": "the server is stopping; try again in a few seconds",
+    "waiting": "{most} reports are waiting already; come back in {seconds} s",
+    "slow": "the store is slow just now; the report was not confirmed, send it again",
+    "slow.act": "the store is slow just now; it was not confirmed, look again before you repeat it",
+    "set.aside": "the store was damaged and has been set aside; send it again",
+    "not.stored": "it could not be stored ({name}); see the log",
     # programs that begin, and commands
     "listen.nowhere": "there is no address {host!r} to listen on; try 127.0.0.1 or 0.0.0.0",
     "listen.taken": "port {port} on {host} is taken; give another one: --port {other}",

@@ -318,8 +318,7 @@ def _rules(table: Any, where: str, mistakes: list[GpudiagError]) -> dict[str, di
                 try:
                     check_thresholds(all_rules(), {rule: thresholds})
                 except NoSuchThreshold as error:
-                    wrong = str(error).removeprefix("settings: ")
-                    mistakes.append(Refusal("settings-threshold", place=where, wrong=wrong))
+                    mistakes.append(Refusal("settings-threshold", place=where, wrong=error))
     return table
 
 

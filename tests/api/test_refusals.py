@@ -21,7 +21,7 @@ HANGUL = re.compile("[가-힣]")
 KEY = re.compile(
     r"\b(?:BadRequest|Unprocessable|NoSuch|Ambiguous|Unauthorized|Forbidden|TooOpen|BadBody|TooLarge|CutOff"
     r"|WrongEncoding|Crowded|FromElsewhere|Sentence|WrongOption|Weak|Taken|CannotListen|Store[A-Z]\w+"
-    r'|say|Voice\(\))\(\s*"([a-z0-9.-]+)"(?: if [\w ]+ else "([a-z0-9.-]+)")?'
+    r'|Full|NotWritten|say|Voice\(\))(?:\(\s*|, )"([a-z0-9.-]+)"(?: if [\w ]+ else "([a-z0-9.-]+)")?'
 )
 
 REFUSALS: list[tuple[str, str, bytes | None, int, str]] = [

@@ -237,6 +237,9 @@ class Stats:
         if self._rows is None:
             return self._values
         level, column, first = self._rows
+        steady = level.steady(column + offset)
+        if steady is not None:
+            return steady[self._slot : self._slot + 1]
         values = level.values(column + offset, self._slot, first)
         return values if len(values) == self.n else _known(values)  # else some rows do not carry it
 

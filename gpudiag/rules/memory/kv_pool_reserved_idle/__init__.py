@@ -32,11 +32,11 @@ def kv_pool_reserved_idle(
         return _total_unseen(gpu, min_pool_bytes)
     total = gpu.now("memory_total_bytes")
     memory, lasting = gpu.over("memory_used_bytes", W5), W5
-    answer = bool(engines) and all(map(alive, engines))
+    answer = bool(engines) and all(engine.once(alive) for engine in engines)
     if answer and memory.max - memory.min > max_change_share * total:
         memory, lasting = gpu.over("memory_used_bytes", W2), W2  # it was reserved a short while ago
     quiet = gpu.share("quiet", lasting)
-    asked_for = sum(e.reading.gpu_memory_utilization or 0.0 for e in engines)
+    asked_for = sum([e.reading.gpu_memory_utilization or 0.0 for e in engines])
     enough = min(min_used_share, min_reserved_share * asked_for) if asked_for else min_used_share
     if memory.mean < enough * total or memory.max - memory.min > max_change_share * total:
         return None
@@ -49,7 +49,7 @@ def kv_pool_reserved_idle(
     )
     if not answer:
         return Fires(seen, severity="info", confidence="possible", variant="looks-like")
-    if any(asked(engine, W5, max_kv_used_ratio) for engine in engines):
+    if any(engine.once(asked, W5, max_kv_used_ratio) for engine in engines):
         return None
     proof = engines[0].once(_alone) if len(engines) == 1 else _of(engines)
     if not gpu.covers(W5):

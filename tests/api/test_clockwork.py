@@ -7,22 +7,10 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.api.conftest import Api, ReportingNode
-
-PATIENCE_SECONDS = 15.0
-
-
-def comes_to(holds: Callable[[], bool]) -> bool:
-    """Whether it holds within a while."""
-    until = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < until:
-        if holds():
-            return True
-        time.sleep(0.05)
-    return False
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 def rename(store: Path, table: str, to: str) -> None:
@@ -38,11 +26,11 @@ def test_windows_are_loaded_though_the_store_could_not_be_read_at_first(
     api.stop()
     rename(tmp_path / "store.sqlite3", "windows", "elsewhere")
     api.start()
-    assert comes_to(lambda: api.parts.writer.trouble is not None)
+    until(lambda: api.parts.writer.trouble is not None)
 
     rename(tmp_path / "store.sqlite3", "elsewhere", "windows")
 
-    assert comes_to(lambda: bool(api.parts.writer.all_loaded))
+    until(lambda: bool(api.parts.writer.all_loaded))
 
 
 def test_keeping_the_windows_holds_up_nobody_who_has_a_node(api: Api, node: ReportingNode) -> None:
@@ -58,7 +46,7 @@ def test_keeping_the_windows_holds_up_nobody_who_has_a_node(api: Api, node: Repo
     stopping = threading.Thread(target=api.parts.writer.stop, daemon=True)
     with state.lock:  # as somebody who acknowledges what was found on it
         stopping.start()
-        assert comes_to(lambda: "gpudiag-keeper" not in {thread.name for thread in threading.enumerate()})
+        until(lambda: "gpudiag-keeper" not in {thread.name for thread in threading.enumerate()})
         time.sleep(0.2)
         threading.Thread(target=write, daemon=True).start()
         assert written.wait(PATIENCE_SECONDS)
@@ -98,6 +86,6 @@ def test_the_memory_of_a_forgotten_node_is_free_without_the_collector(api: Api, 
     try:
         api.ask("DELETE", "/v1/nodes/node-3")
 
-        assert comes_to(lambda: window() is None)
+        until(lambda: window() is None)
     finally:
         gc.unfreeze()

@@ -10,6 +10,7 @@ import pytest
 
 from api.turns import Task, Turns
 from gpudiag.errors import GpudiagError
+from tests.waiting import until
 
 
 class Late(GpudiagError):
@@ -59,7 +60,7 @@ class Desk:
         """While the first one writes, and does not get on."""
         self.free.clear()
         leader = in_thread(lambda: self.do(Note(by)), by)
-        wait_until(lambda: bool(self.hands))
+        until(lambda: bool(self.hands))
         yield
         self.free.set()
         leader.join(10)
@@ -71,21 +72,12 @@ def in_thread(work: Callable[[], object], name: str) -> threading.Thread:
     return thread
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    pause = threading.Event()
-    for _ in range(1_000):
-        if holds():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it never came to that")
-
-
 def waiting(desk: Desk, notes: list[Note]) -> list[threading.Thread]:
     """Threads with a note each, queued one after the other."""
     threads = []
     for number, note in enumerate(notes, start=1):
         threads.append(in_thread(lambda note=note: desk.do(note), note.text))  # type: ignore[misc]
-        wait_until(lambda number=number: desk.turns.waiting == number)  # type: ignore[misc]
+        until(lambda number=number: desk.turns.waiting == number)  # type: ignore[misc]
     return threads
 
 
@@ -156,9 +148,9 @@ def test_what_went_wrong_is_told_to_everybody_of_that_turn_alone() -> None:
     desk.free.clear()
     desk.fails = OSError("disk full")
     threads = [in_thread(lambda: write(Note("a")), "a")]
-    wait_until(lambda: bool(desk.hands))
+    until(lambda: bool(desk.hands))
     threads.append(in_thread(lambda: write(Note("b")), "b"))
-    wait_until(lambda: desk.turns.waiting == 1)
+    until(lambda: desk.turns.waiting == 1)
     desk.free.set()
     for thread in threads:
         thread.join(10)

@@ -22,7 +22,7 @@ from api.together import FLEET
 from api.words import Sentence
 from api.writer import Writer
 from gpudiag.examine import Ruleset, examine
-from gpudiag.explain import Diagnosis, explain
+from gpudiag.explain import Diagnosis, explain, finding_in_words
 from gpudiag.model import Checkup, Finding, Observed, Snapshot
 from gpudiag.settings import Settings, seconds
 from gpudiag.window import Window
@@ -288,9 +288,7 @@ class Answers:
             snapshot=Snapshot(node=node, taken_at=0.0, source=source),
             findings=[finding],
         )
-        said = explain(checkup, language, self.rules, runbooks=self.runbooks)
-        found: dict[str, Any] = said.findings[0] if finding.gpu is None else said.gpus[0]["findings"][0]
-        return found
+        return finding_in_words(checkup, finding, language, self.rules, runbooks=self.runbooks)
 
     def finding(self, finding_id: str, language: Language) -> dict[str, Any]:
         """One finding, with its history and who acknowledged it."""

@@ -84,6 +84,13 @@ def verdict_of(checkup: Checkup, language: Language, rules: Ruleset) -> dict[str
     return _Speaker(checkup, language, rules, "").verdict(verdict_of_node(checkup, rules), node=True)
 
 
+def finding_in_words(
+    checkup: Checkup, finding: Finding, language: Language, rules: Ruleset, *, runbooks: str = "/runbooks"
+) -> dict[str, Any]:
+    """One finding alone, as `explain` says it."""
+    return _Speaker(checkup, language, rules, runbooks).finding(finding)
+
+
 class _Speaker:
     """One checkup in one language."""
 

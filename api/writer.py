@@ -34,6 +34,7 @@ ANSWER_SECONDS = 20.0
 TICK_SECONDS = 1.0
 TICK_LASTS = 0.05  # reports wait so long at most
 PACK_SECONDS = 900.0
+CHECKPOINT_SECONDS = 2.0  # else the report whose commit fills the log would wait for it
 KEEP_SECONDS = 300.0
 
 
@@ -377,8 +378,12 @@ class Writer:
                 return
 
     def _keep(self) -> None:
-        while not self._stopping.wait(KEEP_SECONDS):
-            self._safely(self.keep_now)
+        kept_at = time.monotonic()
+        while not self._stopping.wait(CHECKPOINT_SECONDS):
+            self._safely(self.store.checkpoint)
+            if time.monotonic() - kept_at > KEEP_SECONDS:
+                kept_at = time.monotonic()
+                self._safely(self.keep_now)
 
     def keep_now(self) -> int:
         """Delete what is older than what is kept."""

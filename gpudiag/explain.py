@@ -241,12 +241,12 @@ class _Speaker:
             said = {
                 "headline": self.headline(finding),
                 **{
-                    name: flowing(self.say(page.section(name, variant), finding))
+                    name: self.say(flowing(page.section(name, variant)), finding)
                     for name in ("seen", "means", "does_not_mean")
                 },
                 "steps": [
                     {
-                        "text": flowing(self.say(step.text, finding)),
+                        "text": self.say(flowing(step.text), finding),
                         "command": self.say(step.command, finding, command=True) if step.command else None,
                     }
                     for step in page.steps(variant)

@@ -30,17 +30,21 @@ class Verdict:
 
 def verdict_of_gpu(checkup: Checkup, gpu: int, rules: Ruleset) -> Verdict:
     """The verdict on one GPU from its own findings."""
-    found = _verdict([f for f in checkup.findings if f.gpu == gpu], rules)
+    return _of_gpu(gpu, [f for f in checkup.findings if f.gpu == gpu], rules)
+
+
+def _of_gpu(gpu: int, findings: list[Finding], rules: Ruleset) -> Verdict:
+    found = _verdict(findings, rules)
     return found if found.gpu is not None else replace(found, gpu=gpu)
 
 
 def verdict_of_node(checkup: Checkup, rules: Ruleset) -> Verdict:
     """The worst of the node's own findings and of its GPUs' verdicts."""
-    indexes = sorted(
-        {gpu.index for gpu in checkup.snapshot.gpus} | {f.gpu for f in checkup.findings if f.gpu is not None}
-    )
-    own = [f for f in checkup.findings if f.gpu is None]
-    parts = [verdict_of_gpu(checkup, index, rules) for index in indexes]
+    found: dict[int, list[Finding]] = {gpu.index: [] for gpu in checkup.snapshot.gpus}
+    own: list[Finding] = []
+    for finding in checkup.findings:
+        (own if finding.gpu is None else found.setdefault(finding.gpu, [])).append(finding)
+    parts = [_of_gpu(gpu, findings, rules) for gpu, findings in sorted(found.items())]
     decides = [f for f in own if _decides(f, rules)]
     if decides or not parts:
         parts.append(_verdict(own, rules))
@@ -61,7 +65,7 @@ def _verdict(findings: list[Finding], rules: Ruleset) -> Verdict:
     if not deciding:
         gpu = findings[0].gpu if findings else None
         return Verdict("unknown", NOT_ENOUGH, None, gpu)
-    best = max(deciding, key=lambda f: _finding_weight(f, rules))
+    best = max(deciding, key=lambda f: _finding_weight(f, rules)) if len(deciding) > 1 else deciding[0]
     return Verdict(best.severity, best.rule, best, best.gpu)
 
 

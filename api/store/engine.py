@@ -25,6 +25,7 @@ HEAD = "0001"
 """The newest migration: a store that has it is opened without loading Alembic."""
 
 PAGE_BYTES = 16_384  # blobs of some KiB fit without overflow pages
+MOST_LOG_PAGES = 4_000  # a commit that finds more waits until they are in the file; see Store.checkpoint
 BUSY_SECONDS = 5.0
 
 
@@ -92,6 +93,7 @@ def _sqlite(url: URL) -> Engine:
         connection.executescript(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;"
             "PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
+            f"PRAGMA wal_autocheckpoint={MOST_LOG_PAGES};"
         )
 
     @event.listens_for(engine, "begin")

@@ -147,6 +147,12 @@ class Store:
 
     # ---- keeping it small
 
+    def checkpoint(self) -> None:
+        """Move what was committed from SQLite's log into the file, beside those who read and write."""
+        if self.embedded:
+            with named_errors(self.engine), contextlib.closing(self.engine.raw_connection()) as raw:
+                raw.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+
     def keep_since(self, oldest: float, pause: float = 0.02) -> int:
         """Delete what is older than `oldest`, in small batches; returns how many snapshots went."""
         gone = self._in_batches(

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 SECTIONS = {
@@ -162,6 +162,8 @@ def fill(template: str, value: Callable[[str, str | None], str | None]) -> str:
     def put(match: re.Match[str]) -> str:
         return value(match[1], match[2]) or "?"
 
+    if "{" not in template:
+        return template
     return _PLACEHOLDER.sub(put, template)
 
 
@@ -170,6 +172,7 @@ def placeholders(template: str) -> set[tuple[str, str | None]]:
     return {(match[1], match[2]) for match in _PLACEHOLDER.finditer(template)}
 
 
+@lru_cache(maxsize=4096)
 def flowing(text: str) -> str:
     """Markdown paragraphs as running text: one line a paragraph, emphasis removed."""
     paragraphs = [" ".join(p.split()) for p in text.split("\n\n")]

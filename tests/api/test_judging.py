@@ -213,7 +213,7 @@ def test_what_is_about_many_nodes_and_over_is_not_acknowledged(api: Api, four: l
         api.client.ack(gap["id"], by="kim")
 
 
-def offends_again_and_again(api: Api, node: ReportingNode) -> dict[str, Any]:
+def fails_again_and_again(node: ReportingNode) -> None:
     node.passes(minutes=1)
     for _ in range(4):
         node.gpu(0).shows(error="gpu_is_lost")
@@ -221,6 +221,10 @@ def offends_again_and_again(api: Api, node: ReportingNode) -> dict[str, Any]:
         node.gpu(0).shows(error=None)
         node.machine(boot_id=f"boot-{node.now}")
         node.passes(minutes=70)
+
+
+def offends_again_and_again(api: Api, node: ReportingNode) -> dict[str, Any]:
+    fails_again_and_again(node)
     judge_together(api)
     [found] = [f for f in api.client.diagnosis(node.name)["findings"] if f["rule"] == "repeat-offender-host"]
     return found
@@ -229,6 +233,17 @@ def offends_again_and_again(api: Api, node: ReportingNode) -> dict[str, Any]:
 def test_a_finding_of_the_fleet_about_one_node_stands_with_it(api: Api, node: ReportingNode) -> None:
     offends_again_and_again(api, node)
 
+    assert "repeat-offender-host" in api.open_findings("node-3")
+
+
+def test_reports_have_their_turn_between_the_rules_about_many_nodes(api: Api, node: ReportingNode) -> None:
+    fails_again_and_again(node)
+    steps, turns = api.parts.judge.judging_together(api.clock.now), 0
+    while api.parts.writer.do(lambda: next(steps, True)) is None:
+        node.reports()
+        turns += 1
+
+    assert turns > 5
     assert "repeat-offender-host" in api.open_findings("node-3")
 
 

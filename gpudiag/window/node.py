@@ -327,7 +327,8 @@ class Window:
 def _layout() -> bytes:
     """What packed rows mean: rows of another version, or in other steps, are not read as ours."""
     kept = [(columns.coarse, columns.resolutions) for columns in (HOST_COLUMNS, GPU_COLUMNS)]
-    return msgspec.msgpack.encode([(coarse.at, coarse.scales, rows) for coarse, rows in kept if coarse])
+    tables = [(coarse.at, coarse.scales, rows) for coarse, rows in kept if coarse]
+    return msgspec.msgpack.encode(["column by column", *tables])
 
 
 def _samples_in(snapshot: Snapshot) -> int:

@@ -3,7 +3,7 @@
     python -m benchmarks.api ingest      requests per core: report, commit and judge, against nothing at all
     python -m benchmarks.api diagnose    /diagnose?node= warm: p95, against nothing at all
     python -m benchmarks.api fleet       2,000 nodes at 10 s with readers: CPU, ack p99, memory
-    python -m benchmarks.api judge       judging alone, 8 GPUs
+    python -m benchmarks.api judge       judging alone, 8 GPUs, and the memory of their window
 
 `requests per core` is requests divided by the processor time of the server's process, from /proc, so that a
 busy machine does not change it. A report is one node with 8 GPUs, ten samples of each fast metric, an engine
@@ -27,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -468,19 +469,31 @@ def fleet(options: argparse.Namespace) -> None:
 def judging(options: argparse.Namespace) -> None:
     from gpudiag.examine import default_rules, judge
 
-    body = msgspec.json.encode(template())
-    window, rules, times = Window("bench"), default_rules(), []
-    for number in range(200 * options.rounds):
-        snapshot = msgspec.json.decode(body, type=Snapshot)
-        snapshot.taken_at += 10 * number
+    reports, now, rules = Reports(), time.time(), default_rules()
+
+    def snapshots(count: int) -> Iterator[Snapshot]:
+        for number in range(count):
+            body = reports.plain("bench", number, now + INTERVAL * number)
+            yield msgspec.json.decode(body, type=Snapshot)
+
+    window, times = Window("bench"), []
+    for snapshot in snapshots(200 * options.rounds):
         window.add(snapshot)
         started = time.process_time_ns()
         judge(window, rules)
         times.append((time.process_time_ns() - started) / 1e6)
+        window.rest()
     print(
         f"judging 8 GPUs with {len(rules.rules)} rules: median {statistics.median(times):.3f} ms "
         "(goal: 0.25 ms)"
     )
+    tracemalloc.start()
+    window = Window("bench")
+    for number, snapshot in enumerate(snapshots(360)):
+        window.add(snapshot)
+        if number in (30, 359):
+            size, _ = tracemalloc.get_traced_memory()
+            print(f"its window after {INTERVAL * (number + 1) / 60:.0f} min: {size / 1024:.0f} KiB")
 
 
 def main() -> int:

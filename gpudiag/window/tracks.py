@@ -168,15 +168,17 @@ class Table:
         first = level.first_within(span)
         seconds, rows = level.seconds[first:], len(level.at) - first
         whole = _coverage(rows, sum(seconds), span)
-        if level.columns.here is None:
+        here = level.columns.here
+        steady = None if here is None else level.steady(here)
+        if here is None or (steady and min(steady) == 1.0):  # everybody, in every row
             return [whole] * self.slots
         covered = []
-        for here in level.values_by_slot(level.columns.here, first):
-            present = sum(here)
+        for shares in level.values_by_slot(here, first):
+            present = sum(shares)
             if present == rows:
                 covered.append(whole)
             else:
-                there = sum(a * b for a, b in zip(here, seconds, strict=True))
+                there = sum(a * b for a, b in zip(shares, seconds, strict=True))
                 covered.append(_coverage(round(present), there, span))
         return covered
 

@@ -322,7 +322,10 @@ class _Speaker:
         }
 
     def enable(self, entry: Unjudged) -> str:
-        by_reason = self.words.ENABLE_BY_REASON.get(entry.reason or "")
+        reason = entry.reason or ""
+        if reason == "too_short" and self.checkup.snapshot.source == "pasted":
+            reason = "too_short_pasted"  # text does not grow while one waits
+        by_reason = self.words.ENABLE_BY_REASON.get(reason)
         if by_reason:
             return by_reason.format(wait=units.duration(entry.wait_seconds or 60, self.language))
         for name in entry.missing:

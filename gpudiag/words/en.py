@@ -151,6 +151,7 @@ ENABLE = {  # what to switch on, by metric or source
 }
 ENABLE_BY_REASON = {
     "too_short": "wait {wait}: then there are enough samples",
+    "too_short_pasted": "paste samples that cover {wait} more (`nvidia-smi -l 1`), or install the agent",
     "not_supported": "nothing: this GPU or driver does not report it",
     "no_permission": "run the agent with the rights to read it",
     "function_not_found": "a newer driver reports it",

@@ -145,6 +145,7 @@ ENABLE = {
 }
 ENABLE_BY_REASON = {
     "too_short": "{wait} 더 기다리면 샘플이 충분해집니다",
+    "too_short_pasted": "{wait} 더 이어지는 샘플을 붙여넣거나(`nvidia-smi -l 1`) 에이전트를 설치하십시오",
     "not_supported": "할 일이 없습니다. 이 GPU나 드라이버는 이 값을 보고하지 않습니다",
     "no_permission": "에이전트에 읽기 권한을 주십시오",
     "function_not_found": "더 새로운 드라이버가 이 값을 보고합니다",

@@ -72,3 +72,14 @@ def test_gpus_in_the_same_state_share_a_line() -> None:
     lines = explained("-", text=writers.table(machine(gpu(0), gpu(1), gpu(2)))).stdout.splitlines()
 
     assert 1 == sum(line.startswith("  - GPU 1-2: ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("language", "remedy"),
+    [("en", "paste samples that cover 3 min 59 s more (`nvidia-smi -l 1`), or install the agent"),
+     ("ko", "3분 59초 더 이어지는 샘플을 붙여넣거나(`nvidia-smi -l 1`) 에이전트를 설치하십시오")],
+)  # fmt: skip
+def test_nobody_is_told_to_wait_for_more_samples_of_a_text(language: str, remedy: str) -> None:
+    done = explained("-", "--lang", language, text=writers.table(machine(gpu(0))))
+
+    assert remedy in " ".join(done.stdout.split())

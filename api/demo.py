@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import logging
 import secrets
+import shutil
 import sys
 import tempfile
 import threading
@@ -69,7 +70,13 @@ def run(options: argparse.Namespace) -> int:
 
 def welcome(url: str, language: Language) -> str:
     """Where everything is, and what to ask first."""
-    return Sentence("demo.ready", url=url, node=EXAMPLE).said(language)
+    return Sentence("demo.ready", url=url, node=EXAMPLE, gpudiag=_called()).said(language)
+
+
+def _called() -> str:
+    """`gpudiag`; where the shell does not find that, as in a fresh checkout, the path that was started."""
+    started = sys.argv[0]
+    return started if Path(started).name == "gpudiag" and shutil.which("gpudiag") is None else "gpudiag"
 
 
 @dataclass

@@ -142,7 +142,7 @@ SENTENCES: dict[str, str] = {
         "  simulator  {url}/simulator    chat  {url}/chat\n"
         "ask why, in another terminal:\n"
         "  curl '{url}/diagnose?node={node}'\n"
-        "  gpudiag why node-7 --api {url}\n"
+        "  {gpudiag} why node-7 --api {url}\n"
         "Ctrl-C ends it; nothing is kept."
     ),
     "adopt.weak": (

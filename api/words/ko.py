@@ -168,10 +168,10 @@ SENTENCES: dict[str, str] = {
     "demo.ready": (
         "시뮬레이션한 노드 8개가 {url} 주소로 보고합니다\n"
         "  페이지      {url}/    {url}/nodes/{node}\n"
-        "  시뮬레이터  {url}/simulator    채팅  {url}/chat\n"
+        "  시뮬레이터  {url}/simulator    대화  {url}/chat\n"
         "다른 터미널에서 이유를 물어보십시오:\n"
         "  curl '{url}/diagnose?node={node}'\n"
-        "  gpudiag why node-7 --api {url}\n"
+        "  {gpudiag} why node-7 --api {url}\n"
         "Ctrl-C를 누르면 끝납니다. 아무것도 남지 않습니다."
     ),
     "adopt.weak": (

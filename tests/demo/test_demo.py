@@ -97,6 +97,16 @@ def test_it_prints_an_example_that_works(demo: Running) -> None:
     assert answer.startswith("memory full, util 0%: reserved KV pool, normal\n")
 
 
+def test_it_prints_a_command_that_the_shell_finds(demo: Running) -> None:
+    command = re.search(r"\S*gpudiag why .+", demo.printed)
+    assert command
+
+    answer = subprocess.run(command[0], shell=True, capture_output=True, text=True, check=False, timeout=60)
+
+    assert (0, "") == (answer.returncode, answer.stderr)
+    assert "node-7" in answer.stdout
+
+
 def test_the_terminal_names_a_runbook_that_opens(demo: Running) -> None:
     why = [GPUDIAG, "why", "node-3", "--lang", "en", "--api", demo.url]
     answer = subprocess.run(why, capture_output=True, text=True, check=True, timeout=60).stdout

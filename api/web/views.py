@@ -110,9 +110,11 @@ def _everywhere(simulated: bool, chat: bool) -> dict[str, Any]:
 
 def _failed(error: GpudiagError) -> tuple[str, int]:
     status = error.status if 400 <= error.status < 600 else 500
-    nearest = getattr(error, "nearest", None)
-    said = error.said(language.chosen())
-    return render_template("web/error.html", message=said, nearest=nearest or []), status
+    told, nearest = error.said(language.chosen()), []
+    if isinstance(error, Refused) and error.nearest:  # the page links them: the sentence lists them not again
+        nearest, sentence = error.nearest, error.sentence
+        told = Sentence(sentence.key, **{**sentence.values, "hint": ""}).said(language.chosen())
+    return render_template("web/error.html", message=told, nearest=nearest), status
 
 
 def _refused(error: HTTPException) -> Any:

@@ -19,7 +19,7 @@ EN: dict[str, str] = {
     "verdict": "verdict",
     "gpus": "GPUs",
     "age": "data",
-    "changed": "since",
+    "changed": "changed",
     "ago": "{span} ago",
     "all": "all nodes",
     "earlier": "← before",

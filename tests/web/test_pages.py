@@ -141,6 +141,7 @@ def test_an_unknown_node_offers_the_nearest(page: Page) -> None:
 
     assert answer is not None and answer.status == 404
     expect(page.locator("main").get_by_role("link", name="node-3", exact=True)).to_be_visible()
+    expect(page.get_by_role("alert")).not_to_contain_text("did you mean")
 
 
 def test_a_runbook_shows_the_numbers_of_its_worked_example(page: Page) -> None:

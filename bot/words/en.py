@@ -215,7 +215,7 @@ SENTENCES = {
     "h.kv": "will this model fit, and how many requests",
     "h.explain": "read pasted nvidia-smi output",
     "h.top": "who holds the GPUs",
-    "h.idle": "reserved, but idle for so many minutes",
+    "h.idle": "GPUs that are held and idle for at least so many minutes",
     "h.chart": "the last minutes as a picture",
     "h.watch": "alerts in this channel: a node, `all`, `list`, `off`",
     "h.mute": "quiet for a while (at most 7 d)",

@@ -111,7 +111,7 @@ REFUSED = {  # what cannot be read, and what to do
 DONE = {  # what a command says that did what it was told
     "agent-status": (
         "The agent (pid {pid}) reports as {node}; its GPUs are {held}.\n"
-        "{snapshots} snapshots, {waiting} wait to be sent, {lost} lost."
+        "Snapshots taken: {snapshots}, waiting to be sent: {waiting}, lost: {lost}."
     ),
     "agent-holds": {"released": "released", "watched": "watched", "unreachable": "not reachable"},
     "agent-resumed": "The agent watches the GPUs again.",

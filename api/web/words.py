@@ -191,18 +191,18 @@ KO: dict[str, str] = {
     "to_now": "현재로",
     "none": "아직 보고한 노드가 없습니다.",
     "none_hint": "GPU 호스트에서 에이전트를 시작하십시오: gpudiag agent --api {address}",
-    "paste_title": "붙여 넣은 출력 설명",
+    "paste_title": "붙여넣은 출력 설명",
     "paste_lead": (
         "nvidia-smi 출력(표, -q, -q -x, CSV, pmon, dmon), 커널 로그, 또는 프로그램의 “CUDA out of memory” "
-        "메시지를 붙여 넣으십시오. 저장하지 않습니다."
+        "메시지를 붙여넣으십시오. 저장하지 않습니다."
     ),
     "paste_label": "도구 출력",
     "paste_button": "설명 보기",
-    "pasted_node": "붙여 넣은 출력",
+    "pasted_node": "붙여넣은 출력",
     "paste_again": "다른 출력 설명",
     "all_nodes": "전체 노드",
     "rule": "규칙",
-    "experimental": "실험 중인 규칙",
+    "experimental": "실험적 규칙",
     "data_age": "{age} 전 데이터",
     "driver": "드라이버 {version}",
     "what": "관찰한 값",
@@ -212,7 +212,7 @@ KO: dict[str, str] = {
     "does_not_mean": "의미하지 않는 것",
     "next": "다음에 할 일",
     "also": "함께 보이는 것",
-    "not_judged": "판정하지 못한 규칙",
+    "not_judged": "판단하지 못한 규칙",
     "not_judged_lead": "판정에 필요한 값이 보이지 않은 규칙과, 그 값을 보이게 하는 방법입니다.",
     "missing": "없는 값",
     "enable": "켜는 방법",
@@ -253,7 +253,7 @@ KO: dict[str, str] = {
     "token": "토큰",
     "bad_token": "등록되지 않은 토큰입니다. 공백 없이 전체를 복사했는지 확인하십시오.",
     "sorry": "처리하지 못했습니다",
-    "too_large": "4 MiB보다 큰 텍스트입니다. 호스트 한 대에 대한 부분만 붙여 넣으십시오.",
+    "too_large": "4 MiB보다 큰 텍스트입니다. 호스트 한 대에 대한 부분만 붙여넣으십시오.",
     "nearest": "비슷한 이름",
     "back": "전체 노드로 돌아가기",
     "kv_lead": (
@@ -292,7 +292,7 @@ KO: dict[str, str] = {
     "full": "전체 화면",
     "leave_full": "전체 화면 나가기",
     "would_say": "gpudiag의 설명",
-    "would_say_lead": "시뮬레이션한 스냅숏을 실제 규칙으로 판정한 결과입니다.",
+    "would_say_lead": "시뮬레이션한 스냅샷을 실제 규칙으로 판정한 결과입니다.",
     "would_not_start": (
         "이 구성은 시작되지 않거나 메모리가 부족해집니다. 그때 gpudiag에는 이 구성이 없는 카드가 보입니다:"
     ),

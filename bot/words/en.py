@@ -108,7 +108,7 @@ SENTENCES = {
     "kv.formula": "Formula",
     "kv.requests": "{count} requests",
     "kv.tokens": "{count} tokens",
-    "kv.mha": "If every head had its own KV",
+    "kv.mha": "Per token, if every head had its own KV",
     "kv.note": "Calculated from the model's config, not measured on a GPU. Assumed: {assumptions}",
     "kv.note.plain": "Calculated from the model's config, not measured on a GPU.",
     "p.weights": "weights",

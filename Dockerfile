@@ -1,5 +1,6 @@
 # The server, the bot and the agent in one small image without CUDA: the agent finds libnvidia-ml.so.1
 # where the container runtime mounts the host's driver.
+#   tokens  docker run --rm -v gpudiag:/data gpudiag token create reader    (serve wants one first)
 #   server  docker run -p 8000:8000 -v gpudiag:/data gpudiag serve --host 0.0.0.0
 #   agent   docker run --gpus all --pid host -v /dev/kmsg:/dev/kmsg:ro --user 0 gpudiag agent --api URL
 FROM python:3.13-slim AS build

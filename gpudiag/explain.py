@@ -322,8 +322,8 @@ class _Speaker:
         }
 
     def enable(self, entry: Unjudged) -> str:
-        reason = entry.reason or ""
-        if reason == "too_short" and self.checkup.snapshot.source == "pasted":
+        reason, pasted = entry.reason or "", self.checkup.snapshot.source == "pasted"
+        if reason == "too_short" and pasted:
             reason = "too_short_pasted"  # text does not grow while one waits
         by_reason = self.words.ENABLE_BY_REASON.get(reason)
         if by_reason:
@@ -332,7 +332,7 @@ class _Speaker:
             for known in (name, name.split(".")[0]):
                 if known in self.words.ENABLE:
                     return self.words.ENABLE[known]
-        return self.words.ENABLE_ELSE
+        return self.words.ENABLE_ELSE if pasted else self.words.ENABLE_ELSE_BESIDE_AN_AGENT
 
     # ---- GPUs
 

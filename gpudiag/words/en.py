@@ -162,6 +162,7 @@ ENABLE_BY_REASON = {
     "not_enabled": "start the engine with its metrics switched on",
 }
 ENABLE_ELSE = "install the agent, which reads it"
+ENABLE_ELSE_BESIDE_AN_AGENT = "a GPU that answers, and an agent of this version, would report it"
 
 REASON = {  # why a value is not there, or NVML does not answer
     "not_supported": "not supported",

@@ -156,6 +156,7 @@ ENABLE_BY_REASON = {
     "not_enabled": "엔진을 메트릭을 켠 상태로 시작하십시오",
 }
 ENABLE_ELSE = "이 값을 읽는 에이전트를 설치하십시오"
+ENABLE_ELSE_BESIDE_AN_AGENT = "응답하는 GPU와 이 버전의 에이전트라면 이 값을 보고합니다"
 
 REASON = {
     "not_supported": "지원되지 않음",

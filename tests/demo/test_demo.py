@@ -107,6 +107,13 @@ def test_it_prints_a_command_that_the_shell_finds(demo: Running) -> None:
     assert "node-7" in answer.stdout
 
 
+def test_no_node_that_has_an_agent_is_told_to_install_one(demo: Running) -> None:
+    answers = [" ".join(demo.ask(f"/diagnose?node={node}&lang=en").split()) for node in PROMISES]
+
+    assert any("a GPU that answers, and an agent of this version, would report it" in said for said in answers)
+    assert not any("install the agent" in said for said in answers)
+
+
 def test_the_terminal_names_a_runbook_that_opens(demo: Running) -> None:
     why = [GPUDIAG, "why", "node-3", "--lang", "en", "--api", demo.url]
     answer = subprocess.run(why, capture_output=True, text=True, check=True, timeout=60).stdout

@@ -110,7 +110,9 @@ def test_it_prints_a_command_that_the_shell_finds(demo: Running) -> None:
 def test_no_node_that_has_an_agent_is_told_to_install_one(demo: Running) -> None:
     answers = [" ".join(demo.ask(f"/diagnose?node={node}&lang=en").split()) for node in PROMISES]
 
-    assert any("a GPU that answers, and an agent of this version, would report it" in said for said in answers)
+    assert any(
+        "a GPU that answers, and an agent of this version, would report it" in said for said in answers
+    )
     assert not any("install the agent" in said for said in answers)
 
 

@@ -104,7 +104,8 @@ def problem(status: int, detail: str, **more: Any) -> Response:
         "service": SERVICE,
         **{name: value for name, value in more.items() if value not in (None, [])},
     }
-    response = Response(msgspec.json.encode(body), status, content_type=CONTENT_TYPE)
+    text = msgspec.json.encode(body) + b"\n"  # whoever asks by curl finds the prompt on a line of its own
+    response = Response(text, status, content_type=CONTENT_TYPE)
     response.headers["Vary"] = "Accept-Language"
     return response
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -72,6 +74,13 @@ def test_an_unknown_node_names_the_nearest(node: ReportingNode, api: Api) -> Non
 
     assert caught.value.nearest == ["node-3"]
     assert "node-3" in str(caught.value)
+
+
+def test_a_refusal_ends_its_line_for_those_who_use_curl(api: Api) -> None:
+    with pytest.raises(HTTPError) as caught:
+        urlopen(f"{api.url}/diagnose?node=nod-3", timeout=10)
+
+    assert caught.value.read().endswith(b"}\n")
 
 
 def test_one_gpu_is_answered_by_its_own_verdict(api: Api) -> None:

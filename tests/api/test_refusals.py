@@ -143,6 +143,6 @@ def test_the_pages_refuse_in_korean_too(node: ReportingNode) -> None:
             urlopen(asked)
         return caught.value.read().decode()
 
-    assert "비슷한 이름: node-3" in page("/nodes/nod-3")
+    assert '비슷한 이름: <a href="/nodes/node-3">node-3</a>' in page("/nodes/nod-3")
     assert "&#39;stuck-jop&#39; 규칙이 없습니다. 비슷한 이름: stuck-job" in page("/runbooks/stuck-jop")
     assert "이 주소에는 페이지가 없습니다." in page("/nowhere")

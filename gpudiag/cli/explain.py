@@ -19,6 +19,12 @@ class CannotRead(Refusal):
     key = "no-such-file"
 
 
+class NothingCame(Refusal):
+    """Standard input ended without any text, as where the command before the pipe was not found."""
+
+    key = "nothing-came"
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", default="-", metavar="FILE|-", help="a file, or - for standard input (the default)"
@@ -46,7 +52,10 @@ def pasted(name: str, language: str) -> bytes:
     if name == "-":
         if sys.stdin.isatty():
             print(words(language).DOING["paste"], file=sys.stderr)
-        return sys.stdin.buffer.read(LONGEST_BYTES + 1)
+        text = sys.stdin.buffer.read(LONGEST_BYTES + 1)
+        if not text.strip():
+            raise NothingCame
+        return text
     try:
         with open(name, "rb") as file:
             return file.read(LONGEST_BYTES + 1)

@@ -45,6 +45,13 @@ def test_a_failure_is_one_line_without_a_traceback(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
+def test_a_pipe_that_brought_nothing_is_told_how_errors_pass_it() -> None:
+    done = explained("-", text="\n")
+
+    assert done.returncode == 2
+    assert "`nvidia-smi 2>&1 | gpudiag explain -`" in done.stderr
+
+
 def test_a_refusal_is_said_in_the_language_that_was_asked_for() -> None:
     nothing, missing = (
         explained("-", "--lang", "ko", text="GPU가 느립니다"),

@@ -10,6 +10,10 @@ REFUSED = {  # what cannot be read, and what to do
         "Of a program's own errors those about GPU memory are read, such as CUDA out of memory; paste all "
         "of it"
     ),
+    "nothing-came": (
+        "nothing came on standard input. Errors do not pass a pipe by themselves; send them along: "
+        "`nvidia-smi 2>&1 | gpudiag explain -`"
+    ),
     "nothing-pasted": (
         "there is no text. Send what nvidia-smi says: `nvidia-smi | curl --data-binary @- ADDRESS/diagnose`"
     ),
@@ -104,7 +108,10 @@ REFUSED = {  # what cannot be read, and what to do
     ),
     "agent-not-allowed": "only root and the agent's own user may do this; try it with sudo",
     "agent-failed": "the agent on this host could not answer: {reason}",
-    "another-agent": "another agent runs here already (it answers at {path})",
+    "another-agent": (
+        "another agent runs here already (it answers at {path}). Both report; end one of them, "
+        "its pid is told by: gpudiag agent status"
+    ),
     "no-door": "the socket {path} cannot be opened ({reason}); commands on this host do not reach the agent",
     "spool-unusable": ("snapshots cannot be kept in {folder}: {reason}. Free space there, or set --spool"),
 }

@@ -11,6 +11,10 @@ REFUSED = {
         "프로그램의 자체 오류는 CUDA out of memory 같은 GPU 메모리 오류만 읽습니다. 메시지 전체를 "
         "붙여넣으십시오"
     ),
+    "nothing-came": (
+        "표준 입력이 비어 있습니다. 오류 메시지는 파이프를 지나지 않습니다. 함께 보내십시오: "
+        "`nvidia-smi 2>&1 | gpudiag explain -`"
+    ),
     "nothing-pasted": (
         "텍스트가 없습니다. nvidia-smi의 출력을 보내십시오: "
         "`nvidia-smi | curl --data-binary @- 주소/diagnose`"
@@ -115,7 +119,10 @@ REFUSED = {
     ),
     "agent-not-allowed": "root와 에이전트를 실행한 사용자만 할 수 있습니다. sudo로 실행하십시오",
     "agent-failed": "이 호스트의 에이전트가 응답하지 못했습니다: {reason}",
-    "another-agent": "다른 에이전트가 이미 실행 중입니다(응답하는 곳: {path})",
+    "another-agent": (
+        "다른 에이전트가 이미 실행 중입니다(응답하는 곳: {path}). 둘 다 보고하므로 하나를 종료하십시오. "
+        "pid를 확인하는 명령: gpudiag agent status"
+    ),
     "no-door": "{path} 소켓을 열 수 없습니다({reason}). 이 호스트의 명령은 에이전트에 닿지 않습니다",
     "spool-unusable": (
         "{folder} 폴더에 스냅샷을 보관할 수 없습니다({reason}). 공간을 비우거나 --spool로 다른 폴더를 "

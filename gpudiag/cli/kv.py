@@ -44,7 +44,11 @@ def arguments(parser: ArgumentParser) -> None:
         "model", metavar="MODEL", help="name, Hugging Face id, path or URL of a config.json, or -"
     )
     parser.add_argument(
-        "sizes", metavar="TOKENS xREQUESTS", nargs="*", default=[], help="such as 8192 x32, or 8k x32 on H100"
+        "sizes",
+        metavar="TOKENS xREQUESTS",
+        nargs="*",
+        default=[],
+        help="such as 8192 x32, or 8k x32 on H100 tp=2",
     )
     for name, words in OPTIONS.items():
         parser.add_argument(f"--{name}", metavar="X", help=words)
@@ -90,13 +94,16 @@ def question(options: Namespace) -> Question:
 
 
 def _said(words: list[str]) -> Iterator[tuple[str, str]]:
-    """`8192 x32 on H100`: what begins with x is the number of requests, what follows `on` is the GPU."""
+    """`8192 x32 on H100 tp=2`: x begins the requests, `on` the GPU; options go as in the chat."""
     left = iter(words)
     for word in left:
         if word == "on":
             yield "gpu", next(left, word)  # nothing after it: refused as a GPU of that name
         elif word[:1].lower() in ("x", "×"):
             yield "requests", word.lstrip("x×X")
+        elif "=" in word:
+            name, _, value = word.partition("=")
+            yield ("kv-dtype" if name == "kv" else name.replace("_", "-")), value
         else:
             yield "tokens", word
 

@@ -37,6 +37,15 @@ def test_a_question_as_it_is_typed(capsys):
     assert "Fits" in out
 
 
+def test_options_as_they_are_typed_in_a_chat(capsys):
+    code = main(["kv", "llama-3-8b", "8k", "x32", "on", "h100", "tp=2", "kv=fp8", "max_num_seqs=64"])
+    out = capsys.readouterr().out
+
+    assert code == 0
+    assert "8.00 GiB KV cache · 32 × 8,192 tokens · 2 × H100" in out
+    assert "max_num_seqs 64" in out
+
+
 def test_a_question_as_it_is_typed_in_a_chat(capsys):
     code = main(["kv", "llama-3-8b", "8k", "x32", "on", "h100"])
 
@@ -50,6 +59,8 @@ def test_a_question_as_it_is_typed_in_a_chat(capsys):
         (["8k", "9k"], "tokens: given twice, 8k and 9k"),
         (["on", "H100", "--gpu", "H200"], "gpu: given twice, H200 and H100"),
         (["8k", "on"], "gpu: 'on' is not in the catalogue"),
+        (["8k", "tp=2", "--tp", "4"], "tp: given twice, 4 and 2"),
+        (["8k", "colour=red"], "'colour' is no option of the calculator"),
     ],
 )
 def test_words_that_contradict_or_end_too_early_are_refused(capsys, words, sentence):

@@ -126,7 +126,7 @@ SENTENCES: dict[str, str] = {
     "not.stored": "it could not be stored ({name}); see the log",
     # programs that begin, and commands
     "listen.nowhere": "there is no address {host!r} to listen on; try 127.0.0.1 or 0.0.0.0",
-    "listen.taken": "port {port} on {host} is taken; give another one: --port {other}",
+    "listen.taken": "port {port} on {host} is taken; give another: --port {other}, or GPUDIAG_PORT={other}",
     "listen.forbidden": "this user may not listen on port {port}; give one above 1023: --port 8000",
     "listen.other": "cannot listen on {host}:{port} ({reason})",
     "serve.ready": (

@@ -148,7 +148,8 @@ SENTENCES: dict[str, str] = {
     # 시작하는 프로그램과 명령
     "listen.nowhere": ("{host!r}: 이 장비에 없는 주소입니다. 127.0.0.1이나 0.0.0.0을 지정하십시오"),
     "listen.taken": (
-        "{host} 주소의 {port}번 포트는 이미 사용 중입니다. 다른 포트를 지정하십시오: --port {other}"
+        "{host} 주소의 {port}번 포트는 이미 사용 중입니다. 다른 포트를 지정하십시오: "
+        "--port {other} 또는 GPUDIAG_PORT={other}"
     ),
     "listen.forbidden": (
         "이 사용자는 {port}번 포트를 열 수 없습니다. 1024번 이상의 포트를 지정하십시오: --port 8000"

@@ -27,7 +27,7 @@ from gpudiag.ledger import ledger_of
 from gpudiag.model import SEVERITY_ORDER, Checkup, Finding, Severity, Snapshot
 from gpudiag.settings import Settings
 from gpudiag.verdict import verdict_of_node
-from gpudiag.window import W5, W30, Window
+from gpudiag.window import W5, W30, OtherLayout, Window
 from gpudiag.words import LANGUAGES, Language
 
 log = logging.getLogger("gpudiag.judge")
@@ -47,6 +47,7 @@ class Judge:
         self.feed = Feed(store, clock)
         self.together = Together(self)
         self._turn = 0
+        self._told_of_layout = False
 
     # ---- nodes
 
@@ -153,15 +154,25 @@ class Judge:
                 self.fold_stored(state, row)
             if packed is not None:
                 state.packed_at = packed[0]
-                try:
-                    state.window.unpack(packed[1])
-                except (msgspec.DecodeError, ValueError, TypeError):
-                    log.warning(
-                        "the packed window of %s cannot be read; its older past starts anew", state.name
-                    )
+                self._unpack(state, packed[1])
             recall_xids(self.store, state.id, state.window)
             self._examine(state, self.clock(), keep=self.store.embedded)
         state.loaded = True
+
+    def _unpack(self, state: NodeState, packed: bytes) -> None:
+        """Put a node's older past before what was just read of it; one that cannot be read is told."""
+        try:
+            state.window.unpack(packed)
+        except OtherLayout:
+            if not self._told_of_layout:  # after an update it is so of every node
+                log.warning(
+                    "%s, and any other node from before an update, starts anew with its older past:"
+                    " another version packed it",
+                    state.name,
+                )
+            self._told_of_layout = True
+        except (msgspec.DecodeError, ValueError, TypeError):
+            log.warning("the packed window of %s cannot be read; its older past starts anew", state.name)
 
     def fold_stored(self, state: NodeState, row: StoredSnapshot) -> bool:
         """Fold a stored snapshot in; one that cannot be read is left out and told."""

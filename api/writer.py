@@ -12,9 +12,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, cast
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
 from api import garbage
 from api.intake import Arrived
@@ -305,6 +306,11 @@ class Writer:
                 state.starts.clear()
         self.judge.feed.take()
 
+    def _replace(self, engine: Engine, error: StoreCorrupt) -> None:
+        """Set the store aside, unless a report found the damage, too, and did it meanwhile."""
+        if self.store.engine is engine:
+            self._set_aside(error)
+
     def _told(self, error: StoreError) -> None:
         if str(error) != str(self.trouble):
             log.error("%s", error)
@@ -329,8 +335,12 @@ class Writer:
 
     def _safely(self, act: Callable[[], object]) -> None:
         """Whatever goes wrong, the clock goes on."""
+        engine = self.store.engine
         try:
-            act()
+            try:
+                act()
+            except StoreCorrupt as error:
+                self._in_turn(partial(self._replace, engine, error), None)
         except StoreError as error:
             self._told(error)
         except Exception:

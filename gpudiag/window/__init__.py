@@ -7,7 +7,7 @@ not carry raises `NotMeasured`, which the judge turns into *cannot tell*: rule c
 Pure: no I/O, no clock. Times are Unix seconds, spans are seconds.
 """
 
-from gpudiag.window.node import Window, bus_key
+from gpudiag.window.node import OtherLayout, Window, bus_key
 from gpudiag.window.rows import QUIET_PERCENT
 from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Subject
 from gpudiag.window.tracks import W2, W5, W6H, W7D, W15, W24H, W30, NotMeasured, Stats, Track
@@ -25,6 +25,7 @@ __all__ = [
     "GpuWindow",
     "HostWindow",
     "NotMeasured",
+    "OtherLayout",
     "ProcessWindow",
     "Stats",
     "Subject",

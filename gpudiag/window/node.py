@@ -32,6 +32,10 @@ GPUS_KEPT = 256  # more are forgotten, those first that are gone for longest
 _NO_GPUS: frozenset[int] = frozenset()
 
 
+class OtherLayout(ValueError):
+    """Another version packed it: what its rows mean is not known here."""
+
+
 class Window:
     """One node over time, as its snapshots told.
 
@@ -288,10 +292,10 @@ class Window:
         return msgspec.msgpack.encode([_layout(), gpus, levels])
 
     def unpack(self, packed: bytes) -> None:
-        """Restore what `pack` kept, for the GPUs this window knows; other layouts are left out."""
+        """Restore what `pack` kept, for the GPUs this window knows. Raises OtherLayout, or ValueError."""
         layout, *rest = msgspec.msgpack.decode(packed)
         if layout != _layout():
-            return
+            raise OtherLayout
         gpus, levels = rest
         ours = sorted(self.gpus, key=lambda key: self.gpus[key].track.slot)
         sources = [gpus.index(key) if key in gpus else None for key in ours]

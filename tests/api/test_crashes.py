@@ -16,7 +16,9 @@ from typing import Any
 
 import msgspec
 import pytest
+import zstandard
 
+from api.store.engine import PAGE_BYTES
 from gpudiag.client import ApiError, Busy, Client
 from gpudiag.model import AgentReading, GpuReading, Snapshot
 from tests.store.conftest import postgresql, postgresql_server
@@ -216,6 +218,52 @@ def test_a_store_damaged_while_it_runs_stops_no_service(
     with Client(running.url) as client:
         assert client.send(snapshot("node-1", 500))["stored"] == 1
     assert list(tmp_path.glob("store.sqlite3.damaged-*"))
+
+
+def test_damage_that_no_report_meets_is_met_by_the_clock_and_the_store_set_aside(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    path = tmp_path / "store.sqlite3"
+    running = serve(f"sqlite:///{path}").ready()
+    with Client(running.url, timeout=30) as client:
+        client.send([snapshot("node-1", sequence, time.time() - 400 + sequence) for sequence in range(400)])
+        with sqlite3.connect(path) as connection:
+            page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'windows'").fetchone()
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        with path.open("r+b") as damaged:
+            damaged.seek((page[0] - 1) * PAGE_BYTES)
+            damaged.write(b"\xa5" * PAGE_BYTES)
+        assert client.send(snapshot("node-1", 500))["stored"] == 1
+
+    assert running.stop() == 0
+    assert len(list(tmp_path.glob("store.sqlite3.damaged-*"))) >= 1
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+
+
+def test_windows_that_another_version_packed_are_left_out_and_told_once(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    store = f"sqlite:///{tmp_path}/store.sqlite3"
+    running = serve(store).ready()
+    with Client(running.url) as client:
+        for node in ("node-1", "node-2"):
+            client.send([snapshot(node, i, time.time() - 1_000 + 10 * i) for i in range(90)])
+    running.stop()
+    packed = zstandard.ZstdCompressor().compress(msgspec.msgpack.encode([b"row by row", [], []]))
+    with sqlite3.connect(tmp_path / "store.sqlite3") as connection:
+        assert connection.execute("UPDATE windows SET packed = ?", (packed,)).rowcount == 2
+    connection.close()
+
+    running = serve(store).ready()
+    with Client(running.url) as client:
+        answers = [client.diagnosis(node)["node"] for node in ("node-1", "node-2")]
+    running.process.terminate()
+
+    assert answers == ["node-1", "node-2"]
+    assert running.fails().count("another version packed") == 1
 
 
 def test_a_store_without_space_refuses_and_recovers(serve: Callable[..., Process], tmp_path: Path) -> None:

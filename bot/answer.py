@@ -47,7 +47,7 @@ class Slice:
 
     label: str
     bytes: float
-    role: str  # weights | kv_pool | overhead | other | free | over
+    role: str  # weights | kv_pool | overhead | other | free | outside
     filled: float | None = None
 
 

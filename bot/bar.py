@@ -7,7 +7,7 @@ from bot.numbers import percent, size
 from bot.text import columns, plain
 from bot.words import say
 
-BAR_GLYPHS = {"weights": "█", "kv_pool": "▓", "overhead": "▒", "other": "▚", "free": "░"}
+BAR_GLYPHS = {"weights": "█", "kv_pool": "▓", "overhead": "▒", "other": "▚", "free": "░", "outside": "·"}
 BAR_WIDTH = 28  # a preformatted line wraps on a phone beyond about 30 characters
 
 

@@ -85,7 +85,10 @@ def card_name(found: Json, card: str | None) -> str:
 
 
 def memory_bar(found: Json, asking: Asking) -> Bar | None:
-    """Weights, the asked KV cache, the engine's overhead, and what is left of one GPU."""
+    """Weights, the asked KV cache, the engine's overhead, what its pool has left, and the card beyond that.
+
+    Only the pool's rest can hold more requests: the engine leaves a share of the card alone.
+    """
     budget = found.get("budget") or {}
     total, cache = budget.get("total_bytes"), found.get("total_bytes")
     weights = budget.get("weights_bytes", found.get("weights_bytes"))
@@ -99,9 +102,12 @@ def memory_bar(found: Json, asking: Asking) -> Bar | None:
     ]
     if overhead:
         slices.append(Slice(asking.say("p.runtime"), overhead, "overhead"))
-    free = total - weights - cache - overhead
-    if free > 0:
+    left, over = max(0, total - weights - cache - overhead), found.get("over_capacity_bytes")
+    free = left if over is None else min(left, max(0, -over))
+    if free:
         slices.append(Slice(asking.say("p.free"), free, "free"))
+    if left > free:
+        slices.append(Slice(asking.say("p.outside"), left - free, "outside"))
     return Bar(tuple(slices), total)
 
 

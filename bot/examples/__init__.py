@@ -164,7 +164,7 @@ class ExampleApi:
             "budget": {"total_bytes": total, "weights_bytes": weights, "activation_bytes": 2 * GIB,
                        "non_torch_bytes": GIB, "cuda_graph_bytes": None},
             "fits": weights + cache + 3 * GIB <= total,
-            "over_capacity_bytes": max(0, weights + cache + 3 * GIB - total),
+            "over_capacity_bytes": weights + cache + 3 * GIB - total,
             "largest_batch": 0 if large else 61,
             "longest_context": 0 if large else 15780,
             "formula": f"2 × {80 if large else 32} layers × 8 KV heads × 128 × 2 B = {per_token} B",

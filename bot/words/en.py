@@ -119,6 +119,7 @@ SENTENCES = {
     "p.unaccounted": "unknown",
     "p.driver": "driver",
     "p.free": "free",
+    "p.outside": "outside the pool",
     "p.filled": "{percent} filled",
     "p.card": "card",
     "p.edge": "edge of the card",

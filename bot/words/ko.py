@@ -117,6 +117,7 @@ SENTENCES = {
     "p.unaccounted": "확인되지 않음",
     "p.driver": "드라이버",
     "p.free": "남음",
+    "p.outside": "풀 바깥",
     "p.filled": "{percent} 사용 중",
     "p.card": "카드",
     "p.edge": "카드 끝",

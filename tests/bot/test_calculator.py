@@ -1,0 +1,67 @@
+"""The calculator's bar in the chat, beside what `gpudiag kv` says of the same question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.answer import Bar
+from bot.answers.asking import Asking
+from bot.answers.calculator import lay_out
+from bot.bar import bar_lines
+from bot.examples import ExampleApi
+from bot.request import Request
+from gpudiag.kv import Answer, Question, calculate
+from gpudiag.kv.formula import size
+from gpudiag.kv.text import render
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"engine": "vllm"},
+    {"engine": "vllm", "gpu_memory_utilization": 0.5},
+    {"engine": "sglang"},
+    {"engine": "tensorrt-llm"},
+]
+
+
+def calculated(**options: Any) -> Answer:
+    asked = {"model": "llama-3.1-8b", "tokens": 8192, "requests": 8, "gpu": "H100"}
+    return calculate(Question.from_mapping({**asked, **options}))
+
+
+def drawn(answer: Answer, lang: str = "en") -> Bar:
+    asking = Asking(ExampleApi(), lang=lang)
+    bar = lay_out(answer.as_json(lang), Request("kv", words=(answer.model.name,)), "H100", asking).bar
+    assert bar is not None
+    return bar
+
+
+def part(bar: Bar, role: str) -> float:
+    return sum(one.bytes for one in bar.slices if one.role == role)
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: " ".join(map(str, asked.values())))
+def test_the_chat_calls_as_much_free_as_the_calculator(asked: dict[str, Any], lang: str) -> None:
+    answer = calculated(**asked)
+    free = part(drawn(answer, lang), "free")
+
+    assert -(answer.over_capacity_bytes or 0) == free
+    assert size(int(free)) in render(answer, lang)
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "· outside the pool"), ("ko", "· 풀 바깥")])
+def test_what_the_engine_leaves_alone_is_a_part_of_its_own(lang: str, said: str) -> None:
+    bar = drawn(calculated(gpu_memory_utilization=0.5), lang)
+
+    assert bar.total_bytes == sum(one.bytes for one in bar.slices)
+    assert part(bar, "outside") > (bar.total_bytes or 0) * 0.49
+    assert any(said in line for line in bar_lines(bar, lang))
+
+
+def test_over_the_pool_and_within_the_card_nothing_is_free() -> None:
+    answer = calculated(gpu_memory_utilization=0.3)
+    bar = drawn(answer)
+
+    assert answer.fits is False
+    assert (0, 0) == (part(bar, "free"), bar.over_bytes)

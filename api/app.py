@@ -85,7 +85,7 @@ def _add_pages(app: Flask, answers: Answers, simulated: bool, chat: Any) -> None
 def _guard(app: Flask, gate: Gate) -> None:
     """Every view takes the role it is marked with, else a reader; pages guard themselves."""
     from api.resources.calculator import calculator_text, prefers_text
-    from api.resources.rules import prefers_markdown, runbook_markdown
+    from api.resources.rules import written_kind, written_runbook
 
     roles = {
         endpoint: "public" if endpoint.startswith("web.") else getattr(view, "needs", "reader")
@@ -103,8 +103,8 @@ def _guard(app: Flask, gate: Gate) -> None:
         try:
             if as_text:
                 return calculator_text()
-            if endpoint == "web.runbook" and prefers_markdown():
-                return runbook_markdown((request.view_args or {})["rule"])
+            if endpoint == "web.runbook" and (kind := written_kind()):
+                return written_runbook((request.view_args or {})["rule"], kind)
         except GpudiagError as error:  # said in our way: the pages' own handler would answer HTML
             return problem_of(error)
         return None

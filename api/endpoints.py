@@ -124,7 +124,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/v1/kv", "The calculator for a raw config.json.", "reader", "calculate", "Calculation",
              ("lang", "format"), body="Question", errors=(400, 401, 403, 404, 413, 422)),
     Endpoint("GET", "/v1/rules", "The rules in force.", "reader", "ask", "Rules", ("lang",)),
-    Endpoint("GET", "/runbooks/{rule}", "A rule's page, as HTML or Markdown.", "public", "ask", "Page",
+    Endpoint("GET", "/runbooks/{rule}", "A rule's page, as HTML, Markdown or text.", "public", "ask", "Page",
              ("lang",), errors=(404,)),
     Endpoint("GET", "/healthz", "The process runs.", "public", "operate", "Object", errors=()),
     Endpoint("GET", "/readyz", "Reports are taken and questions answered.", "public", "operate", "Object",

@@ -20,10 +20,18 @@ _COLOURS = {"ok": "32", "info": "36", "warning": "33", "critical": "31", "unknow
 
 
 def diagnosis_text(
-    diagnosis: dict[str, Any], language: str | None = None, *, width: int = WIDTH, colour: bool = False
+    diagnosis: dict[str, Any],
+    language: str | None = None,
+    *,
+    width: int = WIDTH,
+    colour: bool = False,
+    site: str = "",
 ) -> str:
-    """One node's answer: the sentence, the state of each GPU, evidence, meaning, next steps."""
-    return _Layout(language or diagnosis.get("language"), width, colour).diagnosis(diagnosis)
+    """One node's answer: the sentence, the state of each GPU, evidence, meaning, next steps.
+
+    `site` is where the API is reached: it names only the path of a runbook unless a public URL is set.
+    """
+    return _Layout(language or diagnosis.get("language"), width, colour, site).diagnosis(diagnosis)
 
 
 def fleet_text(
@@ -34,10 +42,11 @@ def fleet_text(
 
 
 class _Layout:
-    def __init__(self, language: str | None, width: int, colour: bool) -> None:
+    def __init__(self, language: str | None, width: int, colour: bool, site: str = "") -> None:
         self.language = language_of(language)
         self.words = words(self.language)
         self.width, self.colour = width, colour
+        self.site = site.rstrip("/")
 
     # ---- one node
 
@@ -118,7 +127,8 @@ class _Layout:
                 for paragraph in finding[name].split("\n"):
                     lines += wrap(paragraph, self.width - 2, "", "  ")
         lines += self.steps(finding["next_steps"])
-        lines += ["", f"{label['runbook']}: {finding['runbook_url']}"]
+        runbook = finding["runbook_url"]
+        lines += ["", f"{label['runbook']}: {self.site if runbook.startswith('/') else ''}{runbook}"]
         return lines
 
     def steps(self, steps: list[dict[str, Any]]) -> list[str]:

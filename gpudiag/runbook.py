@@ -13,6 +13,7 @@ from typing import Any
 from gpudiag.examine import default_rules, examine, finding_of
 from gpudiag.explain import explain
 from gpudiag.fleet import Fleet
+from gpudiag.plaintext import WIDTH, wrap
 from gpudiag.rule import Case, Rule
 from gpudiag.window import NotMeasured
 from gpudiag.words import Language, words
@@ -101,6 +102,15 @@ def markdown(rule: Rule, language: Language) -> str:
         lines += [f"- `{name}` = {value!r}" for name, value in rule.thresholds.items()]
     lines += ["", f"## {label['sources']}", "", *(f"- {source}" for source in runbook.sources), ""]
     return "\n".join(lines)
+
+
+def page_text(rule: Rule, language: Language, width: int = WIDTH) -> str:
+    """The runbook to read in a terminal: its Markdown, in lines of at most `width` columns."""
+    lines: list[str] = []
+    for line in markdown(rule, language).splitlines():
+        hang = "  " if line.startswith("- ") else "   " if line[:1].isdigit() else ""
+        lines += wrap(line, width, hang) if line.strip() and "`" not in line[:5] else [line]
+    return "\n".join(lines) + "\n"
 
 
 def _first(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Blueprint, Response, request
 
 from api.intake import read, unpacked
@@ -9,6 +11,7 @@ from api.parts import parts
 from api.resources.asked import json_answer, language, number, text_answer, wants_json
 from gpudiag.plaintext import diagnosis_text, fleet_text
 from gpudiag.smi import NothingPasted
+from gpudiag.words import Language
 
 diagnose = Blueprint("diagnose", __name__)
 
@@ -41,7 +44,7 @@ def of_node(node: str) -> Response:
     )
     if wants_json():
         return json_answer(said)
-    return text_answer(diagnosis_text(said, lang, colour=_colour()))
+    return text_answer(_text(said, lang))
 
 
 @diagnose.get("/diagnose/<namespace>/<pod>")
@@ -64,11 +67,15 @@ def pasted() -> Response:
         said = here.answers.pasted(body, lang)
     if wants_json():
         return json_answer(said)
-    return text_answer(diagnosis_text(said, lang, colour=_colour()))
+    return text_answer(_text(said, lang))
 
 
 def _is_snapshot(body: bytes) -> bool:
     return body[:64].lstrip()[:1] == b"{" and b'"taken_at"' in body
+
+
+def _text(said: dict[str, Any], lang: Language) -> str:
+    return diagnosis_text(said, lang, colour=_colour(), site=request.host_url)
 
 
 def _colour() -> bool:

@@ -1,4 +1,4 @@
-"""`/v1/rules`: the rules in force; and a rule's page as Markdown (web/ lays it out as HTML)."""
+"""`/v1/rules`: the rules in force; and a rule's page as Markdown or plain text (web/ lays it out as HTML)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from api.problems import NoSuch
 from api.resources.asked import json_answer, language, text_answer
 from api.words import Sentence
 from gpudiag.rule import Rule
-from gpudiag.runbook import about, markdown
+from gpudiag.runbook import about, markdown, page_text
 from gpudiag.words import Language
 from gpudiag.words.foreign import plain
 from gpudiag.words.pages import page_of
@@ -47,21 +47,24 @@ def rule_json(rule: Rule, lang: Language, runbooks: str) -> dict[str, Any]:
     }
 
 
-def prefers_markdown() -> bool:
-    """Whether the request at hand names Markdown before HTML."""
-    accepted = request.accept_mimetypes
-    return "text/markdown" in request.headers.get("Accept", "") and (
-        accepted["text/markdown"] >= accepted["text/html"]
-    )
+WRITTEN = {"text/markdown": markdown, "text/plain": page_text}
+"""How a rule's page is written without HTML."""
 
 
-def runbook_markdown(rule: str) -> Response:
-    """A rule's page as it stands beside the rule."""
+def written_kind() -> str | None:
+    """The kind of text that the request at hand names before HTML."""
+    named, accepted = request.headers.get("Accept", ""), request.accept_mimetypes
+    kinds = [kind for kind in WRITTEN if kind in named and accepted[kind] >= accepted["text/html"]]
+    return max(kinds, key=lambda kind: accepted[kind], default=None)
+
+
+def written_runbook(rule: str, kind: str) -> Response:
+    """A rule's page as Markdown or as plain text."""
     here = parts()
     known = here.answers.rules.by_id.get(rule)
     if known is None:
         nearest = difflib.get_close_matches(rule, list(here.answers.rules.by_id), 3, 0.5)
         hint = Sentence("near", names=", ".join(nearest)) if nearest else Sentence("rules")
         raise NoSuch("rule", nearest, rule=plain(rule, 64), hint=hint)
-    text = markdown(known, language(here.settings.serve.lang))
-    return text_answer(text, "text/markdown; charset=utf-8")
+    text = WRITTEN[kind](known, language(here.settings.serve.lang))
+    return text_answer(text, f"{kind}; charset=utf-8")

@@ -84,13 +84,9 @@ def show(rules: Any, rule_id: str, language: Language, as_json: bool) -> int:
     if as_json:
         terminal.print_json(rule_json(rule, language))
         return 0
-    from gpudiag.runbook import markdown
+    from gpudiag.runbook import page_text
 
-    for line in markdown(rule, language).splitlines():
-        hang = "  " if line.startswith("- ") else "   " if line[:1].isdigit() else ""
-        print(
-            "\n".join(wrap(line, terminal.columns(), hang)) if line.strip() and "`" not in line[:5] else line
-        )
+    print(page_text(rule, language, terminal.columns()), end="")
     return 0
 
 

@@ -34,20 +34,9 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from gpudiag.plaintext import diagnosis_text
 
-    if options.node:
-        lead_to(options.api, diagnosis)
-    text = diagnosis_text(diagnosis, language, width=terminal.columns(), colour=terminal.colour())
-    sys.stdout.write(text)
+    width, colour, site = terminal.columns(), terminal.colour(), options.api if options.node else ""
+    sys.stdout.write(diagnosis_text(diagnosis, language, width=width, colour=colour, site=site))
     return 0
-
-
-def lead_to(api: str, diagnosis: dict[str, Any]) -> None:
-    """Make the runbook's address one that can be opened; without a public URL the API names only a path."""
-    from gpudiag.plaintext import headline_finding
-
-    head = headline_finding(diagnosis)
-    if head and head["runbook_url"].startswith("/"):
-        head["runbook_url"] = api.rstrip("/") + head["runbook_url"]
 
 
 def here(options: argparse.Namespace, language: str) -> dict[str, Any]:

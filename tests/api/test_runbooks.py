@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
-from tests.api.conftest import Api
+from gpudiag.plaintext import WIDTH, cells
+from gpudiag.words import words
+from tests.api.conftest import Api, ReportingNode
 
 
 @pytest.mark.parametrize("accepted", ["text/markdown", "text/html;q=0.1, text/*"])
@@ -31,3 +37,37 @@ def test_a_mode_is_on_or_off_and_anything_else_yes_or_no(
     book = api.ask("GET", f"/runbooks/{rule}?lang={language}", headers={"Accept": "text/markdown"})
 
     assert told in book
+
+
+def test_a_runbook_as_plain_text_fits_a_terminal(api: Api) -> None:
+    book = api.ask("GET", "/runbooks/persistence-off?lang=en", headers={"Accept": "text/plain"})
+
+    assert "## What to do next" in book
+    assert "<html" not in book
+    assert max(cells(line) for line in book.splitlines() if "`" not in line) <= WIDTH
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_diagnosis_as_text_names_a_runbook_that_opens(api: Api, node: ReportingNode, language: str) -> None:
+    node.serves_idle_vllm()
+    node.passes(minutes=20)
+    text = api.ask("GET", f"/diagnose/node-3?lang={language}", headers={"Accept": "text/plain"})
+    named = re.search(rf"{words(language).LABEL['runbook']}: {api.url}(/runbooks/\S+)", text)
+    assert named
+
+    book = api.ask("GET", named[1], headers={"Accept": "text/plain"})
+
+    assert named[1].removeprefix("/runbooks/") in book
+
+
+def test_with_a_public_url_a_diagnosis_as_text_names_that(
+    make_api: Callable[..., Api], tmp_path: Path
+) -> None:
+    config = tmp_path / "gpudiag.toml"
+    config.write_text('[serve]\npublic_url = "https://gpu.example.org"\n')
+    api = make_api(config=config)
+    ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=20)
+
+    text = api.ask("GET", "/diagnose/node-3?lang=en", headers={"Accept": "text/plain"})
+
+    assert "Runbook: https://gpu.example.org/runbooks/" in text

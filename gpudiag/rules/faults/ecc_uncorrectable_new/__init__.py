@@ -75,13 +75,14 @@ def _counted(gpu: GpuWindow) -> float | None:
 
 
 def _from_before(gpu: GpuWindow) -> Fires:
-    """Counted since the driver was loaded, and not while we looked: when is not known."""
+    """Counted since the driver was loaded; no rise was seen, or one sample shows none: when is not known."""
+    pasted = gpu.node.pasted
     return Fires(
         (measured("ecc_uncorrected_volatile", gpu.reading.ecc_uncorrected_volatile),),
-        severity="warning" if gpu.node.pasted else "info",
+        severity="warning" if pasted else "info",
         gpu=gpu.index,
         key="counter",
-        variant="before",
+        variant="one-sample" if pasted else "before",
         words={"device": f"GPU {gpu.index}", "card": str(gpu.index)},
     )
 

@@ -66,7 +66,7 @@ CASES = [
         lambda: one_sample(ecc_uncorrected_volatile=3),
         "fires",
         severity="warning",
-        variant="before",
+        variant="one-sample",
     ),
     Case("only errors of the years before", lambda: one_sample(ecc_uncorrected_aggregate=3), "clear"),
     Case("the counter was reset with the driver", lambda: _counter(3, 0), "clear"),

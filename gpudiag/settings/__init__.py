@@ -101,7 +101,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("interval", ("agent",), seconds, 10.0, "time between two snapshots (10s)", "SPAN"),
     Option("token_file", ("agent", "bot"), path, None, "file that holds the bearer token", "FILE"),
     Option("spool", ("agent",), path, None, "folder for snapshots that could not be sent", "FOLDER"),
-    Option("spool_bytes", ("agent",), count, 64 << 20, "how large the spool may grow", "BYTES"),
+    Option("spool_bytes", ("agent",), count, 64 << 20, "how large the spool may grow (64 MiB)", "BYTES"),
     Option("api_url", ("bot",), address, "http://127.0.0.1:8000", "address of the API", "URL"),
     Option("lang", ("serve", "agent", "bot"), language, "en", "language of answers: en or ko", "LANG"),
 )

@@ -327,6 +327,7 @@ class Agent:
                 "snapshots": self.observer.sequence,
                 "waiting": reporter.waiting if reporter else 0,
                 "lost": reporter.lost if reporter else 0,
+                "trouble": reporter.trouble if reporter else None,
                 "released": sampler.released,
                 "holds_driver": sampler.holds_driver,
             }

@@ -26,6 +26,10 @@ MAY_MEAN_THE_BODY = frozenset({400, 403, 406, 413, 415, 422})
 """Statuses by which a proxy or firewall may refuse one body and not the next: its size, or what it says."""
 
 
+MAKES_A_TOKEN = "gpudiag token create"
+"""The command by which our API's own words end, where it knows for which node a token is wanted."""
+
+
 class Api(Protocol):
     """What the reporter needs of `gpudiag.client.Client`."""
 
@@ -51,6 +55,7 @@ class Reporter:
         self._failures = 0
         self._not_before = 0.0
         self._said: str | None = None
+        self._trouble: str | None = None
         self._unlucky: ApiError | None = None  # how something before our API refused the last one
         self._tries = 0  # of the oldest, which it refused
         self.refused = 0
@@ -64,6 +69,11 @@ class Reporter:
     @property
     def waiting(self) -> int:
         return len(self._spool)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why snapshots wait, in the words of the last try; None where none waits."""
+        return self._trouble if self._spool else None
 
     def phase(self, interval: float) -> float:
         """A random share of the interval, to wait before the first report."""
@@ -145,12 +155,15 @@ class Reporter:
         except Busy as error:
             # Everybody was told the same: come back a little later than that, each at another moment.
             self._not_before = now + max(FIRST_WAIT, error.retry_after) * self._chance.uniform(1.0, 1.5)
+            self._trouble = error.said(self._language)
             if not error.ours:  # a proxy, or whoever is at that address: our API says it is busy itself
-                self._tell(error.said(self._language))
+                self._tell(self._trouble)
             return False
         except (Unauthorized, Forbidden) as error:
             self._back_off(now, least=10.0)
-            self._tell_of("wrong-token", error=error)
+            said = error.said(self._language)
+            told = MAKES_A_TOKEN in said
+            self._tell(said if told else agent_says("wrong-token", self._language, error=said))
             return False
         except NotFound as error:
             self._back_off(now, least=10.0)
@@ -169,6 +182,7 @@ class Reporter:
         if self._said is not None:
             self._say(agent_says("again", self._language, count=len(self._spool)))
             self._said = None
+        self._trouble = None
         self._failures = 0
         self._not_before = 0.0
         self.sent += 1
@@ -184,6 +198,7 @@ class Reporter:
 
     def _tell(self, line: str) -> None:
         """Says a trouble once, until it is over or another one comes."""
+        self._trouble = line
         if line != self._said:
             self._said = line
             self._say(line)

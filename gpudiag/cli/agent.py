@@ -99,6 +99,8 @@ def tell_agent(options: Namespace) -> int:
         status = msgspec.json.decode(ask({"ask": "status"}))
         held = "released" if status["released"] else "watched" if status["holds_driver"] else "unreachable"
         print(done["agent-status"].format(held=done["agent-holds"][held], **status))
+        if status.get("trouble"):  # an agent that is older than this command tells none
+            print(done["agent-trouble"].format(trouble=status["trouble"]))
         return 0
     if options.action == "resume":
         ask({"ask": "resume"})

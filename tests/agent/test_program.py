@@ -52,6 +52,29 @@ def test_the_program_reports_answers_at_its_door_and_ends_on_a_signal(
     assert (agent.returncode, "Traceback" in said) == (0, False)
 
 
+def test_the_status_says_why_reports_wait(receiver: Receiver, tmp_path: Path) -> None:
+    receiver.status = 403
+    with Nvml(gpus=1) as nvml:
+        env = environment(nvml, tmp_path)
+        agent = subprocess.Popen(
+            command("agent", "--api", receiver.address, "--interval", "1"), env=env, stderr=subprocess.PIPE
+        )
+
+        def status(language: str) -> str:
+            asked = command("agent", "status", "--lang", language)
+            return subprocess.run(asked, env=env, capture_output=True, text=True, check=False).stdout
+
+        try:
+            until(lambda: "403" in status("en"))
+            english, korean = status("en"), status("ko")
+        finally:
+            agent.send_signal(signal.SIGTERM)
+            agent.communicate(timeout=30)
+
+    assert receiver.address in english.partition("Why they wait: ")[2]
+    assert receiver.address in korean.partition("대기하는 이유: ")[2]
+
+
 def test_an_agent_that_is_killed_loses_nothing_that_waited_and_sends_nothing_twice(
     receiver: Receiver, tmp_path: Path
 ) -> None:

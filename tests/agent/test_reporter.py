@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from api.words import Sentence
 from gpudiag.agent.reporter import LONGEST_WAIT, Reporter
 from gpudiag.agent.spool import Spool
 from gpudiag.client import Answer, Busy, Refused, Unauthorized, Unreachable
@@ -160,6 +161,33 @@ def test_a_wrong_token_loses_nothing_and_says_what_to_do(
 
     assert (reporter.waiting, reporter.lost) == (1, 0)
     assert any("gpudiag token create" in line for line in said)
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_token_of_another_node_is_told_with_one_command(
+    server: Server, tmp_path: Path, said: list[str], language: str
+) -> None:
+    told = Sentence("token.node", bound="vm", node="node-1").said(language)
+    server.fails = Unauthorized(told)
+    Reporter(server, Spool(tmp_path), say=said.append, language=language).report(b"one", 0.0)
+
+    assert said == [told]
+    assert said[0].count("gpudiag token create agent") == 1
+
+
+def test_what_waits_has_a_reason_until_it_is_sent(server: Server, reporter: Reporter) -> None:
+    assert reporter.trouble is None
+    server.fails = Unauthorized("the token is not known")
+    reporter.report(b"one", 0.0)
+    assert "the token is not known" in (reporter.trouble or "")
+
+    server.fails = Busy("full")
+    reporter.push(30.0)
+    assert reporter.trouble == "full"
+
+    server.fails = None
+    drain(reporter, 60.0)
+    assert reporter.trouble is None
 
 
 def test_a_surprise_while_sending_loses_nothing(server: Server, reporter: Reporter, said: list[str]) -> None:

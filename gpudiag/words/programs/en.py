@@ -120,6 +120,7 @@ DONE = {  # what a command says that did what it was told
         "The agent (pid {pid}) reports as {node}; its GPUs are {held}.\n"
         "Snapshots taken: {snapshots}, waiting to be sent: {waiting}, lost: {lost}."
     ),
+    "agent-trouble": "Why they wait: {trouble}",
     "agent-holds": {"released": "released", "watched": "watched", "unreachable": "not reachable"},
     "agent-resumed": "The agent watches the GPUs again.",
     "agent-released": (

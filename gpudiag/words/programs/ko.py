@@ -134,6 +134,7 @@ DONE = {
         "에이전트(pid {pid})가 {node} 이름으로 보고합니다. GPU: {held}.\n"
         "스냅샷 {snapshots}개, 전송 대기 {waiting}개, 손실 {lost}개."
     ),
+    "agent-trouble": "대기하는 이유: {trouble}",
     "agent-holds": {"released": "놓아 줌", "watched": "관찰 중", "unreachable": "접근할 수 없음"},
     "agent-resumed": "에이전트가 GPU를 다시 관찰합니다.",
     "agent-released": (

@@ -214,6 +214,7 @@ class Answers:
                 coverage_ratio=checkup.observed.coverage_ratio,
             )  # fmt: skip
         found = explain(checkup, language, self.rules, now=wanted, runbooks=self.runbooks)
+        window.end()
         return self._told(found, state if at is None else None)
 
     def _told(self, found: Diagnosis, state: NodeState | None) -> dict[str, Any]:
@@ -255,7 +256,9 @@ class Answers:
             past = self.judge.past(state, min(moment(at, self.now()), self.now()), span)
             if past is None:
                 raise NoSuch("not.kept", node=state.name, at=plain(at, 40), since="")
-            return series_of(past[0], span, metrics)
+            found = series_of(past[0], span, metrics)
+            past[0].end()
+            return found
         with state.lock:
             return series_of(state.window, span, metrics)
 
@@ -330,6 +333,7 @@ class Answers:
         said: dict[str, Any] = msgspec.to_builtins(
             explain(checkup, language, self.rules, runbooks=self.runbooks)
         )
+        window.end()
         return said
 
     # ---- pages

@@ -9,8 +9,13 @@ import time
 import weakref
 from pathlib import Path
 
+from gpudiag.window import Window
 from tests.api.conftest import Api, ReportingNode
 from tests.waiting import PATIENCE_SECONDS, until
+
+
+def windows() -> int:
+    return sum(isinstance(one, Window) for one in gc.get_objects())
 
 
 def rename(store: Path, table: str, to: str) -> None:
@@ -89,3 +94,21 @@ def test_the_memory_of_a_forgotten_node_is_free_without_the_collector(api: Api, 
         until(lambda: window() is None)
     finally:
         gc.unfreeze()
+
+
+def test_what_a_question_was_answered_from_is_free_without_the_collector(
+    api: Api, node: ReportingNode
+) -> None:
+    node.passes(minutes=5)
+    past = api.clock.now - 60
+    gc.collect()
+    gc.disable()
+    before = windows()
+    try:
+        api.ask("GET", f"/diagnose/node-3?at={past:.0f}")
+        api.ask("POST", "/diagnose", node.taken[-1], {"Content-Type": "application/json"})
+        api.ask("GET", f"/v1/nodes/node-3/history?at={past:.0f}&span=5m")
+
+        until(lambda: windows() == before, seconds=10.0)
+    finally:
+        gc.enable()

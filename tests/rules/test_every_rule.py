@@ -91,6 +91,29 @@ def test_every_sentence_has_its_values(rule: Rule, case: Case, language: str) ->
     assert said[0]["next_steps"]
 
 
+@pytest.mark.parametrize(("language", "watched"), [("en", "watched"), ("ko", "지켜보는 동안")])
+@pytest.mark.parametrize(("rule", "case"), FIRING)
+def test_what_was_pasted_was_not_watched(rule: Rule, case: Case, language: str, watched: str) -> None:
+    _, _, checkup = outcome(rule, case)
+    diagnosis = explain(checkup, language, Ruleset([rule]))  # type: ignore[arg-type]
+    said = diagnosis.findings + [f for gpu in diagnosis.gpus for f in gpu["findings"]]
+    pasted = checkup.snapshot.source == "pasted"
+
+    assert not (pasted and any(watched in one["seen"] for one in said))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("rule", "case"), FIRING)
+def test_no_step_asks_for_the_answer_that_it_stands_in(rule: Rule, case: Case, language: str) -> None:
+    _, fired, checkup = outcome(rule, case)
+    diagnosis = explain(checkup, language, Ruleset([rule]))  # type: ignore[arg-type]
+    commands = [
+        step.get("command") for gpu in diagnosis.gpus for f in gpu["findings"] for step in f["next_steps"]
+    ]
+
+    assert f"gpudiag why {checkup.node}:{fired[0].gpu}" not in commands
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
 def test_every_wording_belongs_to_a_case(rule: Rule, language: str) -> None:

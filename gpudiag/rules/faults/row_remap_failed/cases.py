@@ -39,6 +39,13 @@ CASES = [
         variant="historical",
     ),
     Case(
+        "the flag in one pasted sample",
+        lambda: one_sample(row_remap_failed=True),
+        "fires",
+        severity="warning",
+        variant="historical",
+    ),
+    Case(
         "hundreds of rows were replaced",
         lambda: _shows(remapped_rows_uncorrectable=512),
         "fires",

@@ -92,7 +92,7 @@ def _of_load(gpu: GpuWindow) -> int:
             bits |= SPINNING
         if mean < UNDERUSED_PERCENT:
             bits |= UNDERUSED
-        if gpu.over("utilization_percent", W2).mean <= IDLE_PERCENT:
+        if mean == 0.0 or gpu.over("utilization_percent", W2).mean <= IDLE_PERCENT:
             bits |= IDLE
     except NotMeasured:
         bits = IDLE | WORKING | SPINNING | UNDERUSED

@@ -33,12 +33,14 @@ def kv_pool_reserved_idle(
     total = gpu.now("memory_total_bytes")
     memory, lasting = gpu.over("memory_used_bytes", W5), W5
     answer = bool(engines) and all(engine.once(alive) for engine in engines)
-    if answer and memory.max - memory.min > max_change_share * total:
+    change = memory.max - memory.min
+    if answer and change > max_change_share * total:
         memory, lasting = gpu.over("memory_used_bytes", W2), W2  # it was reserved a short while ago
+        change = memory.max - memory.min
     quiet = gpu.share("quiet", lasting)
     asked_for = sum([e.reading.gpu_memory_utilization or 0.0 for e in engines])
     enough = min(min_used_share, min_reserved_share * asked_for) if asked_for else min_used_share
-    if memory.mean < enough * total or memory.max - memory.min > max_change_share * total:
+    if memory.mean < enough * total or change > max_change_share * total:
         return None
     if quiet < min_quiet_share:
         return None

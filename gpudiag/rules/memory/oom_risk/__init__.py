@@ -17,10 +17,12 @@ def oom_risk(
     """The next large allocation may fail."""
     if gpu.reading.error or not gpu.present or gpu.reading.mig_mode:
         return None
+    if any(_fills_by_design(process.workload) for process in working(gpu)):
+        return None
     total = gpu.now("memory_total_bytes") - (gpu.reading.memory_reserved_bytes or 0)
     free = total - gpu.over("memory_used_bytes", W2).max  # the tightest moment: it breathes
     least = max(min_free_share * total, min(min_free_bytes, total / 8))
-    if free >= least or any(_fills_by_design(process.workload) for process in working(gpu)):
+    if free >= least:
         return None
     gpu.require(W5)
     recent = gpu.over("memory_used_bytes", W5)

@@ -4,7 +4,7 @@ from gpudiag.rule import HINT, Fires, calculated, measured, rule
 from gpudiag.window import GpuWindow
 
 
-@rule(severity="info", rank=HINT, confidence="proven", given=("process",))
+@rule(severity="info", rank=HINT, confidence="proven", given=("shared",))
 def metrics_not_attributed(gpu: GpuWindow) -> Fires | None:
     """More than one pod uses this GPU, and nothing tells which of them works."""
     if not gpu.node.processes or gpu.reading.mig_mode:

@@ -9,7 +9,7 @@ from gpudiag.window import W5, GpuWindow, NotMeasured
 def seen_seconds(gpu: GpuWindow, span: float = W5) -> float | None:
     """The span that evidence covers, at most `span`; None for one sample."""
     try:
-        stats = gpu.track.over("memory_used_bytes", span)
+        stats = gpu.over("memory_used_bytes", span)
     except NotMeasured:
         return None
     return None if stats.n < 2 else min(span, stats.seconds)

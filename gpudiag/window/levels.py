@@ -225,16 +225,13 @@ class Level:
 
     def lay_out(self, sources: Sequence[int | None]) -> None:
         """Have other slots: each is one of these, or a new one that was not there."""
-        rows, blank = self.rows, self.columns.blank
         for column, kept in enumerate(self.cells):
-            nothing = blank[column : column + 1]
-            steady = isinstance(kept, bytes)
-            values = self.columns.cells(kept) if isinstance(kept, bytes) else kept
-            size = 1 if steady else rows
-            laid = self.columns.cells()
-            for slot in sources:
-                laid += nothing * size if slot is None else values[slot * size : (slot + 1) * size]
-            self.cells[column] = _shared(laid.tobytes()) if steady else laid
+            nothing = self.columns.blank[column : column + 1]
+            if isinstance(kept, bytes):
+                laid = _laid_out(self.columns.cells(kept), 1, sources, nothing)
+                self.cells[column] = _shared(laid.tobytes())
+            else:
+                self.cells[column] = _laid_out(kept, self.rows, sources, nothing * self.rows)
         self.slots = len(sources)
 
     def after(self, older: Level) -> Level:
@@ -264,6 +261,16 @@ class Level:
         for i, (at, seconds) in enumerate(moments):
             level.append(at, seconds, cells[i * width : (i + 1) * width])
         return level
+
+
+def _laid_out(
+    column: array[float], size: int, sources: Sequence[int | None], nothing: array[float]
+) -> array[float]:
+    """A column, `size` cells a slot, with the slots that `sources` names; `nothing` for new ones."""
+    laid = column[:0]
+    for slot in sources:
+        laid += nothing if slot is None else column[slot * size : (slot + 1) * size]
+    return laid
 
 
 _MOST_SHARED = 4_096

@@ -92,8 +92,7 @@ class Subject:
 
     def covers(self, span: float) -> bool:
         """Whether samples cover enough of the last `span` seconds to judge a pattern over it."""
-        track = self.track
-        return track.table.covered(span)[track.slot].enough
+        return self.track.covered(span).enough
 
     def require(self, span: float) -> None:
         """Raise NotMeasured when samples do not cover `span`: the pattern needs more time."""

@@ -302,13 +302,6 @@ class Track:
     def __init__(self, table: Table, slot: int) -> None:
         self.table, self.slot = table, slot
 
-    def over(self, name: str, span: float) -> Stats:
-        """Statistics of `name` over the last `span` seconds. Raises NotMeasured when no row carries it."""
-        stats = self.table.over(name, span)[self.slot]
-        if stats is None:
-            raise NotMeasured(name)
-        return stats
-
     def series(self, name: str, span: float) -> list[tuple[float, float]]:
         """(time, value) rows for charts and trends: the finest level that reaches back `span`."""
         for level in self.table.levels(name, span):

@@ -175,7 +175,7 @@ def test_what_was_not_asked_for_minutes_is_known_no_more(nvml: Nvml) -> None:
     for _ in library.look(RealClock()):
         pass
     assert device.looked_at is not None
-    before = device.missing(device.looked_at + KEPT_SECONDS)
+    before = device.missing(device.looked_at + KEPT_SECONDS - 1)
     known = device.reading()
     after = device.missing(device.looked_at + KEPT_SECONDS + 1)
     library.close()

@@ -1,8 +1,8 @@
 """Python's collector of cycles, tuned for a process that holds a fleet: every answer waits while it walks.
 
 A fleet's windows are a million lists and dictionaries that live on, and judging makes no cycles: what it
-drops is free at once. So the collector only looks when something piles up, at what came since the last
-time, and once in ten minutes; what has lived so long is never looked at again.
+drops is free at once. So the collector only looks when something piles up, as windows do while they are
+built, and once in ten minutes; what is still there then is never looked at again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ def tune() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(PILED_UP, NEVER, NEVER)
+
+
+def is_piled_up() -> bool:
+    """Whether the collector looked since all was settled: what it found alive will live on."""
+    return gc.get_count()[1] > 0
 
 
 def settle() -> None:

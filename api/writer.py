@@ -326,7 +326,7 @@ class Writer:
             if self._leads():
                 self._safely(lambda: self._in_turn(self._tick_now, None))
                 self._safely(self._judge_fleet)
-            if time.monotonic() - settled_at > garbage.SETTLE_SECONDS:
+            if garbage.is_piled_up() or time.monotonic() - settled_at > garbage.SETTLE_SECONDS:
                 settled_at = time.monotonic()
                 garbage.settle()
             if time.monotonic() - packed_at > PACK_SECONDS:

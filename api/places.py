@@ -21,6 +21,7 @@ from gpudiag.words.foreign import plain
 
 LOOK_SECONDS = 2.0
 MOST_NAMED = 6
+SOME = 4  # names, where none is like the one that was asked for
 
 Kind = Literal["pod", "job", "pid", "container"]
 KINDS: dict[str, Kind] = {
@@ -161,4 +162,11 @@ def nodes_like(judge: Judge, name: str) -> tuple[list[str], Sentence]:
     if not judge.nodes:
         return [], Sentence("no.agent")
     nearest = difflib.get_close_matches(name, sorted(judge.nodes), 3, 0.5)
-    return nearest, Sentence("near", names=", ".join(nearest)) if nearest else Sentence("nodes")
+    return nearest, Sentence("near", names=", ".join(nearest)) if nearest else _those_that_report(judge)
+
+
+def _those_that_report(judge: Judge) -> Sentence:
+    """Which nodes could be asked for: a few of their names."""
+    names = sorted(judge.nodes)
+    told, more = ", ".join(plain(name, 80) for name in names[:SOME]), len(names) - SOME
+    return Sentence("nodes", names=Sentence("nodes.more", names=told, more=more) if more > 0 else told)

@@ -10,6 +10,7 @@ from flask import Blueprint, Response, g, request
 from api.access import needs
 from api.answers import iso, mute_json
 from api.parts import Parts, parts
+from api.places import nodes_like
 from api.problems import NoSuch, Unprocessable
 from api.resources.asked import body_object, json_answer, language, text_of
 from api.store.tokens import EVERY_NODE, is_pattern
@@ -147,7 +148,8 @@ def _known(here: Parts, node: str) -> None:
     if not is_pattern(node):
         here.answers.node(node)
     elif node != EVERY_NODE and not any(fnmatchcase(name, node) for name in here.judge.nodes):
-        raise NoSuch("pattern", name=plain(node, 80))
+        nearest, hint = nodes_like(here.judge, node)
+        raise NoSuch("pattern", nearest, name=plain(node, 80), hint=hint)
 
 
 @decisions.delete("/v1/mutes/<mute_id>")

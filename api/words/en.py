@@ -37,18 +37,19 @@ SENTENCES: dict[str, str] = {
     "node": "there is no node {name!r}{hint}",
     "node.or.process": "there is no node {name!r}, nor a pod, job or pid of that name{looked}{hint}",
     "near": "; did you mean {names}?",
-    "nodes": "; /v1/nodes lists those that report",
+    "nodes": "; these report: {names}",
+    "nodes.more": "{names} and {more} more",
     "no.agent": "; no agent has reported yet, start one on the node: gpudiag agent --api URL",
     "not.looked": "; there was no time to look on {count} nodes, ask again",
     "process": (
         "no process of {name} is on a GPU of the {count} nodes that report{looked}; "
-        "/diagnose lists the nodes, a node's page its processes"
+        "does it still run, and is that its whole name?"
     ),
     "several": (
         "{name!r} names several: {told}; ask for one of them by NODE:GPU, or by kind, "
         "such as job:ID, pid:N or NAMESPACE/POD"
     ),
-    "pattern": "no node's name fits {name!r}; /v1/nodes lists them, '*' is every node",
+    "pattern": "no node's name fits {name!r}, and '*' is every node{hint}",
     "gpu": "node {node} has no GPU {gpu}; it has: {known}",
     "gpu.none": "node {node} has no GPU {gpu}; it has none",
     "never.reported": "node {node} has not reported anything that is still kept",

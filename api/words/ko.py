@@ -40,20 +40,19 @@ SENTENCES: dict[str, str] = {
     "node": "{name!r} 노드가 없습니다{hint}",
     "node.or.process": "{name!r} 이름의 노드도, 파드나 작업이나 pid도 없습니다{looked}{hint}",
     "near": ". 비슷한 이름: {names}",
-    "nodes": ". 보고하는 노드의 목록은 /v1/nodes 주소에 있습니다",
+    "nodes": ". 보고하는 노드: {names}",
+    "nodes.more": "{names} 외 {more}개",
     "no.agent": ". 아직 보고한 에이전트가 없습니다. 노드에서 시작하십시오: gpudiag agent --api URL",
     "not.looked": ". 시간이 모자라 노드 {count}개는 살펴보지 못했습니다. 다시 물어보십시오",
     "process": (
         "보고하는 노드 {count}개의 GPU에서 {name} 프로세스를 찾지 못했습니다{looked}. "
-        "노드 목록은 /diagnose 주소에, 프로세스는 각 노드의 페이지에 있습니다"
+        "아직 실행 중인지, 이름이 온전한지 확인하십시오"
     ),
     "several": (
         "{name!r} 이름이 여러 대상을 가리킵니다: {told}. 그 가운데 하나를 NODE:GPU 형식으로 물어보거나 "
         "job:ID, pid:N, NAMESPACE/POD처럼 종류를 붙여 물어보십시오"
     ),
-    "pattern": (
-        "{name!r} 패턴에 맞는 노드가 없습니다. 노드 목록은 /v1/nodes 주소에 있고, '*'는 모든 노드입니다"
-    ),
+    "pattern": "{name!r} 패턴에 맞는 노드가 없습니다('*'는 모든 노드){hint}",
     "gpu": "{node} 노드에 GPU {gpu}번이 없습니다. 있는 GPU: {known}",
     "gpu.none": "{node} 노드에 GPU {gpu}번이 없습니다. 이 노드에는 GPU가 없습니다",
     "never.reported": "{node} 노드의 보고 가운데 남아 있는 것이 없습니다",

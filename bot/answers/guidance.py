@@ -36,11 +36,13 @@ def runbook(request: Request, asking: Asking) -> Answer:
     if wanted not in rules:
         near = difflib.get_close_matches(wanted, rules, n=3, cutoff=0.4)
         near = near or [name for name in rules if wanted in name][:3]
-        names = ", ".join(code(name) for name in near)
+        names, all_of_them = ", ".join(code(name) for name in near), asking.link("/runbooks")
+        told = asking.say("q.near", names=names) if near else asking.say("runbook.all", count=len(rules))
         return Answer(
             headline=asking.say("runbook.none", word=code(wanted)),
             lang=asking.lang,
-            paragraphs=(asking.say("q.near", names=names),) if near else (),
+            paragraphs=(told,),
+            notes=(all_of_them,) if all_of_them else (),
             actions=tuple(Action(name[:70], "ask", f"runbook {name}") for name in near),
         )
     rule = rules[wanted]
@@ -116,19 +118,37 @@ def of_a_known_place(request: Request, refusal: ApiRefused) -> bool:
 def not_one_place(request: Request, target: Target, refusal: ApiRefused, asking: Asking) -> Answer:
     """The target is nowhere, or in several places: the names that can be asked for, one press away."""
     near = refusal.nearest[:6]
+    if not near and refusal.status == 404:
+        return nothing_like_it(target, refusal, asking)
     names = ", ".join(code(name) for name in near)
-    key = "q.several" if refusal.status == 409 else "q.node" if target.kind == "node" else "q.owner"
+    key = "q.several" if refusal.status == 409 else "q.node"
     again = [
         (name, Request(request.verb, place_of(name, refusal.status), at=request.at).text) for name in near
     ]
-    told = asking.say("q.near", names=names) if near and refusal.status == 404 else refusal.said(asking.lang)
+    told = asking.say("q.near", names=names) if refusal.status == 404 else refusal.said(asking.lang)
     return Answer(
-        headline=asking.say(key, word=code(target if target.kind != "node" else target.name)),
+        headline=asking.say(key, word=named(target)),
         lang=asking.lang,
         paragraphs=(told,),
         actions=tuple(Action(name[:70], "ask", command) for name, command in again)
         or (Action(asking.say("b.fleet"), "ask", "status"),),
     )
+
+
+def nothing_like_it(target: Target, refusal: ApiRefused, asking: Asking) -> Answer:
+    """The target is nowhere, and no name is like it: what was looked for, what there is, what to ask."""
+    said, first = refusal.said(asking.lang), "현황" if asking.lang == "ko" else "status"
+    step = asking.say("q.unknown.step", command=asking.command(first), help=asking.command("help"))
+    return Answer(
+        headline=asking.say("q.nothing", word=named(target)),
+        lang=asking.lang,
+        paragraphs=(said[:1].upper() + said[1:], step),
+        actions=(Action(asking.say("b.fleet"), "ask", "status"),),
+    )
+
+
+def named(target: Target) -> str:
+    return code(target if target.kind != "node" else target.name)
 
 
 def place_of(name: str, status: int) -> Target:

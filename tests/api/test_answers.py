@@ -76,6 +76,23 @@ def test_an_unknown_node_names_the_nearest(node: ReportingNode, api: Api) -> Non
     assert "node-3" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["node-1"], "these report: node-1"),
+        ([f"node-{number}" for number in range(1, 7)], "node-1, node-2, node-3, node-4 and 2 more"),
+    ],
+)
+def test_a_name_like_no_nodes_is_answered_with_some_that_report(
+    api: Api, names: list[str], told: str
+) -> None:
+    for name in names:
+        ReportingNode(name, api).reports()
+
+    with pytest.raises(NotFound, match=told):
+        api.client.diagnosis("xyz")
+
+
 def test_a_refusal_ends_its_line_for_those_who_use_curl(api: Api) -> None:
     with pytest.raises(HTTPError) as caught:
         urlopen(f"{api.url}/diagnose?node=nod-3", timeout=10)

@@ -58,7 +58,7 @@ def test_every_question_is_answered_from_the_real_api(journey, slack: SlackDoubl
 
     assert answers["why node-3"] == POOL
     assert answers["why pid 4121"] == POOL.replace("node-3", "node-3:0", 1)
-    assert answers["why pid 9"] == "No GPU process of pid/9 is seen on the nodes that report"
+    assert answers["why pid 9"] == "I find nothing named pid/9"
     assert answers["status"] == "1 node, 1 GPU: nothing needs action"
     assert answers["why nod-3"] == "There is no node nod-3"
     assert answers["why node-3 at 5h ago"].startswith("nothing is kept of node-3 at ")
@@ -68,6 +68,27 @@ def test_every_question_is_answered_from_the_real_api(journey, slack: SlackDoubl
     assert slack.refusals == []
     assert not [text for text in answers.values() if "cannot read" in text or "went wrong" in text]
     assert [judge.faults(m.blocks) for m in slack.messages] == [[]] * len(slack.messages)
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "there_is", "next_step"),
+    [
+        ("asdf", "I find nothing named asdf", "these report: node-3", "/gpu status"),
+        ("asdf lang=ko", "asdf 이름으로 찾은 것이 없습니다", "보고하는 노드: node-3", "/gpu 현황"),
+        ("why job:9", "I find nothing named job/9", "does it still run", "/gpu status"),
+        ("runbook asdf", "There is no rule asdf", "There are", "gpudiag rules"),
+    ],
+)
+def test_what_is_like_nothing_is_answered_with_what_there_is(
+    journey, question: str, found: str, there_is: str, next_step: str
+):
+    person, _ = journey
+    answer = person.asks(question)
+
+    assert title(answer) == found
+    assert there_is in answer.words
+    assert next_step in answer.words
+    assert "/v1/" not in answer.words
 
 
 def test_a_lost_gpu_is_told_acknowledged_and_kept(

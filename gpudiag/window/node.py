@@ -92,7 +92,6 @@ class Window:
         agent = snapshot.agent
         self.log_readable = bool(agent.kernel_log_readable) if agent else True
         self._gaps = {(gap.subject, gap.metric): gap.reason for gap in snapshot.gaps}
-        self._users = None
         samples = _samples_in(snapshot)
         self._add_gpus(snapshot, at, seconds)
         self._add_processes(snapshot, at, seconds)
@@ -100,6 +99,7 @@ class Window:
         self._add_host(snapshot, at, seconds, samples)
         for event in snapshot.events:
             self._add_event(event, at)
+        self._forget_users()
 
     def _period(self, snapshot: Snapshot) -> float:
         if snapshot.agent is not None:
@@ -256,6 +256,11 @@ class Window:
             found[gpu] = Users(here, engines.get(gpu, []), kinds, at_work)
         return found
 
+    def _forget_users(self) -> None:
+        self._users = None
+        for gpu in self.gpus.values():
+            gpu.rest()
+
     def gpus_in_order(self) -> list[GpuWindow]:
         return sorted(self.gpus.values(), key=lambda gpu: gpu.index)
 
@@ -316,7 +321,7 @@ class Window:
 
     def rest(self) -> None:
         """Give back what was remembered while this node was judged."""
-        self._users = None
+        self._forget_users()
         for table in self._tables():
             table.rest()
         for engine in self.engines.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gpudiag.model import (
     EngineReading,
@@ -119,6 +119,7 @@ class GpuWindow(Subject):
         self._rises: dict[str, list[tuple[float, float]]] = {}
         self._rising: tuple[Any, ...] | None = None  # fast counters as they stood
         self._counted: tuple[Any, ...] = NO_COUNTERS  # slow ones
+        self._users: Users | None = None  # until the next snapshot
 
     @property
     def unread(self) -> bool:
@@ -215,23 +216,29 @@ class GpuWindow(Subject):
 
     @property
     def users(self) -> Users:
-        """Processes, engines and kinds of program on it."""
-        return self.node.users.get(self.index, NOBODY)
+        """Processes, engines and kinds of program on it; found once a snapshot."""
+        users = self._users
+        if users is None:
+            users = self._users = self.node.users.get(self.index, NOBODY)
+        return users
+
+    def rest(self) -> None:
+        self._users = None
 
     @property
     def processes(self) -> list[ProcessWindow]:
         """Processes that use this GPU or hold it open, the largest first."""
-        return self.node.users.get(self.index, NOBODY).processes
+        return (self._users or self.users).processes
 
     @property
     def engines(self) -> list[EngineWindow]:
         """Inference engines whose processes are on this GPU."""
-        return self.node.users.get(self.index, NOBODY).engines
+        return (self._users or self.users).engines
 
     @property
     def kinds(self) -> frozenset[str]:
         """Kinds of the programs on it, see `gpudiag.workloads`."""
-        return self.node.users.get(self.index, NOBODY).kinds
+        return (self._users or self.users).kinds
 
     @property
     def workloads(self) -> list[Workload]:
@@ -290,10 +297,10 @@ class EngineWindow(Subject):
 
     def once(self, ask: Callable[..., Found], *with_these: Any) -> Found:
         """What `ask` finds of this engine, found once a snapshot: every one of its GPUs asks the same."""
-        key = (ask, with_these)
-        if key not in self._found:
-            self._found[key] = ask(self, *with_these)
-        return cast(Found, self._found[key])
+        key, found = (ask, with_these), self._found
+        if key not in found:
+            found[key] = ask(self, *with_these)
+        return found[key]
 
     def rest(self) -> None:
         self._found.clear()

@@ -47,8 +47,36 @@ def placed(group: dict[str, Any], numbers: str, several: bool = True) -> dict[st
     """A group of `told_once` whose headline, or else `where`, names the GPUs with these numbers."""
     gpu, headline = group["gpu"], group["headline"]
     if names_itself(headline, gpu):
-        return {**group, "headline": _itself(gpu).sub(f"GPU {numbers}", headline), "where": ""}
+        told = headline if group["gpus"] == [gpu] else of_several(headline, gpu)
+        return {**group, "headline": _itself(gpu).sub(f"GPU {numbers}", told), "where": ""}
     return {**group, "where": f"GPU {numbers}" if numbers and several else ""}
+
+
+def of_several(headline: str, gpu: int) -> str:
+    """An English headline that begins with a GPU which does something, as it is said of several.
+
+    "GPU 1 looks busy and does nothing" → "GPU 1 look busy and do nothing": the verbs as far as its first
+    clause goes, its pronouns to the end. Verbs of Korean do not know how many there are.
+    """
+    itself = f"GPU {gpu} "
+    if not headline.startswith(itself):
+        return headline
+    clause, end, rest = _CLAUSE.match(headline.removeprefix(itself)).groups()  # type: ignore[union-attr]
+    clause = _VERB.sub(lambda verb: _VERBS[verb[0]], clause)
+    return itself + _PRONOUN.sub(lambda pronoun: _PRONOUNS[pronoun[0]], clause + end + rest)
+
+
+_VERBS = {
+    "is": "are", "has": "have", "does": "do", "looks": "look", "works": "work", "runs": "run",
+    "draws": "draw",
+}  # fmt: skip
+_PRONOUNS = {
+    "it needs": "they need", "it usually rests": "they usually rest", "it may": "they may",
+    "its": "their", "it": "them",
+}  # fmt: skip
+_CLAUSE = re.compile(r"([^,;:(]*)([,;:(]?)(.*)\Z", re.S)
+_VERB = re.compile(rf"(?<![\w-])(?:{'|'.join(_VERBS)})(?![\w-])")
+_PRONOUN = re.compile(rf"(?<![\w-])(?:{'|'.join(_PRONOUNS)})(?![\w-])")
 
 
 def _itself(gpu: int) -> re.Pattern[str]:

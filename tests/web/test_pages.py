@@ -81,7 +81,7 @@ def test_utilization_and_memory_are_one_picture(page: Page) -> None:
 def test_findings_of_one_rule_on_several_gpus_are_told_once(page: Page) -> None:
     page.goto("/nodes/node-4")
 
-    also = page.locator(".words details summary", has_text=re.compile("GPU 0.* look busy"))
+    also = page.locator(".words details summary", has_text=re.compile("look busy"))
     expect(also).to_have_count(1)
     expect(also).to_contain_text(re.compile("GPU (0, )?1, 2, 3, 4, 6, 7"))  # GPU 0 may be in the headline
 

@@ -6,6 +6,7 @@ import math
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 NAN = math.nan
@@ -43,8 +44,8 @@ class Columns:
         self.gauges, self.values = gauges, values
         self.at = {name: 3 * i for i, name in enumerate(gauges)}
         self.at |= {name: 3 * len(gauges) + i for i, name in enumerate(values)}
-        self.width = 3 * len(gauges) + len(values)
-        self.is_gauge = frozenset(gauges)
+        self.gauge_cells = 3 * len(gauges)
+        self.width = self.gauge_cells + len(values)
         self.coarse, self.resolutions = coarse, resolutions
         self.scales: list[Scale] | None = None  # by cell
         if scales is not None:
@@ -62,11 +63,13 @@ class Columns:
         if self.scales is None:
             return array("f", values)
         steps = [
-            MISSING if value != value else round((value - low) * per)
+            MISSING
+            if value != value
+            else step
+            if 0 <= (step := round((value - low) * per)) < MISSING
+            else max(0, min(step, MISSING - 1))  # further than the scale goes
             for value, (per, low) in zip(values, self._scale_of_each(slots), strict=True)
         ]
-        if steps and (min(steps) < 0 or max(steps) > MISSING):  # further than the scale goes
-            steps = [step if step == MISSING else min(MISSING - 1, max(0, step)) for step in steps]
         return array("H", steps)  # type: ignore[return-value]
 
     def _scale_of_each(self, slots: int) -> list[Scale]:
@@ -101,6 +104,14 @@ class Columns:
             sources += [(finer.at[name], 0) for name in self.values]
             self._sources[finer] = sources
         return sources
+
+
+class Row(NamedTuple):
+    """A row of all slots: when it ends, how many seconds it is about, its cells."""
+
+    at: float
+    seconds: float
+    cells: array[float]
 
 
 class Level:
@@ -212,10 +223,22 @@ class Level:
         since = self.at[-1] - span + 1e-6
         return 0 if self.at[0] > since else bisect_right(self.at, since)
 
-    def reach(self, span: float) -> tuple[int, float]:
-        """(that index, seconds that its row and the later ones are about)."""
-        first = self.first_within(span)
-        return first, self.at[-1] - self.at[first] + self.seconds[first]
+    def seconds_there(self, slot: int, first: int) -> float:
+        """How long rows from `first` on are about: from when their subject came until it went."""
+        column, at, seconds = self.columns.here, self.at, self.seconds
+        whole = at[-1] - at[first] + seconds[first]
+        if column is None:
+            return whole
+        shares = self.values(column, slot, first)
+        if min(shares) == 1.0:
+            return whole
+        there = [row for row, share in enumerate(shares) if share]
+        if not there:
+            return 0.0
+        came, went = there[0], there[-1]
+        before = seconds[first + came] * shares[came]  # of a coarse row it may have missed the beginning,
+        after = seconds[first + went] * (1.0 - shares[went]) if went > came else 0.0  # or the end
+        return at[first + went] - after - at[first + came] + before
 
     def forget_from(self, at: float) -> None:
         """Drop rows at or after `at` (the clock went back)."""
@@ -234,19 +257,32 @@ class Level:
                 self.cells[column] = _laid_out(kept, self.rows, sources, nothing * self.rows)
         self.slots = len(sources)
 
-    def after(self, older: Level) -> Level:
+    def after(self, older: Level, whole: Row | None = None) -> Level:
         """These rows, and before them those of `older`.
 
-        What both know is ours, but for our first row where it began in the middle of its period.
+        What both know is ours, but for our first row where it began in the middle of its period: then it is
+        theirs, or `whole`, whichever is about more.
         """
-        before = bisect_left(older.at, self.at[0]) if self.at else len(older.at)
-        both = before < len(older.at) and older.at[before] == self.at[0]
-        whole = int(both and older.seconds[before] > self.seconds[0])
+        ours = [self._row_at(i) for i in range(len(self.at))]
+        theirs = [older._row_at(i) for i in range(len(older.at))]
+        before = bisect_left(older.at, self.at[0]) if ours else len(theirs)
+        if ours:
+            same = [row for row in theirs[before : before + 1] if row.at == ours[0].at]
+            ours[0] = max([ours[0], *same, *([whole] if whole else [])], key=attrgetter("seconds"))
         made = Level(self.columns, self.rows, self.slots)
-        for level, rows in ((older, range(before + whole)), (self, range(whole, len(self.at)))):
-            for i in rows:
-                made.append(level.at[i], level.seconds[i], level.row(i))
+        for row in (*theirs[:before], *ours):
+            made.append(*row)
         return made
+
+    def part(self, first: int, end: int) -> Level:
+        """Rows from `first` to before `end`."""
+        made = Level(self.columns, self.rows, self.slots)
+        for i in range(first, end):
+            made.append(*self._row_at(i))
+        return made
+
+    def _row_at(self, number: int) -> Row:
+        return Row(self.at[number], self.seconds[number], self.row(number))
 
     def pack(self) -> tuple[bytes, bytes, bytes]:
         rows = b"".join(self.row(i).tobytes() for i in range(len(self.at)))

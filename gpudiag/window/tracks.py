@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gpudiag.window.levels import Columns, Level, combine
+from gpudiag.window.levels import Columns, Level, Row, combine
 
 W2, W5, W15, W30 = 120.0, 300.0, 900.0, 1800.0
 W6H, W24H, W7D = 21_600.0, 86_400.0, 604_800.0
@@ -120,11 +120,26 @@ class Table:
     ) -> None:
         """Put packed coarse rows before ours; `sources` are our slots among their `slots`."""
         self.coarse = self.coarse or self.coarse_levels()
+        finer = None
         for i, (level, rows) in enumerate(zip(self.coarse, packed, strict=True)):
             older = Level.unpack(level.columns, level.rows, slots, rows)
             older.lay_out(sources)
-            self.coarse[i] = level.after(older)
+            whole = self._first_row(level, finer, self.columns.resolutions[i][0]) if finer else None
+            finer = self.coarse[i] = level.after(older, whole)
         self._forget_answers()
+
+    @staticmethod
+    def _first_row(level: Level, finer: Level, period: float) -> Row | None:
+        """A level's first row out of all that the finer one has of its period; None where it has no row.
+
+        It may have been closed while only the newer part was there.
+        """
+        if not level.at:
+            return None
+        at = level.at[0]
+        first = bisect_right(finer.at, at // period * period - 1e-6)
+        part = finer.part(first, bisect_right(finer.at, at))
+        return Row(at, sum(part.seconds), combine(part, 0, level.columns)) if part.at else None
 
     # ---- answers, for every slot at once: a node's GPUs are asked the same questions
 
@@ -200,27 +215,30 @@ class Table:
 
 
 class Stats:
-    """One metric over one span: `n` rows, `seconds` from the first to the last; extremes on demand.
+    """One metric over one span: the mean of `n` rows; how long they are about, and extremes, on demand.
 
-    Valid until the next snapshot: extremes are looked up in the table's own rows.
+    Valid until the next snapshot: what is on demand is looked up in the table's own rows.
     """
 
-    __slots__ = ("_high", "_low", "_rows", "_slot", "_values", "mean", "n", "seconds")
+    __slots__ = ("_high", "_low", "_rows", "_seconds", "_slot", "_values", "mean", "n")
 
     def __init__(
-        self,
-        values: array[float],
-        mean: float,
-        seconds: float,
-        n: int,
-        slot: int,
-        rows: tuple[Level, int, int] | None,
+        self, values: array[float], mean: float, n: int, slot: int, rows: tuple[Level, int, int] | None
     ) -> None:
-        self._values, self.mean, self.seconds, self.n = values, mean, seconds, n
-        # Level, column and first row of a gauge: its minima stand in the next column, then its maxima.
-        self._slot, self._rows = slot, rows
+        self._values, self.mean, self.n = values, mean, n
+        self._slot, self._rows = slot, rows  # level, column and first row
         self._low: float | None = None
         self._high: float | None = None
+        self._seconds: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """From when the subject was first there until it went, or until the last row."""
+        if self._seconds is None:
+            assert self._rows is not None
+            level, _, first = self._rows
+            self._seconds = level.seconds_there(self._slot, first)
+        return self._seconds
 
     @property
     def min(self) -> float:
@@ -236,7 +254,8 @@ class Stats:
         return self._high
 
     def _extremes(self, offset: int) -> array[float]:
-        if self._rows is None:
+        """Of a gauge its minima, which stand in the column after it, or its maxima; else the values."""
+        if self._rows is None or self._rows[1] >= self._rows[0].columns.gauge_cells:
             return self._values
         level, column, first = self._rows
         steady = level.steady(column + offset)
@@ -248,7 +267,9 @@ class Stats:
     def settled(self) -> Stats:
         """The same without the rows: four values that have the same ends and extremes."""
         values = array("f", [self.first, self.min, self.max, self.last])
-        return Stats(values, self.mean, self.seconds, self.n, self._slot, None)
+        settled = Stats(values, self.mean, self.n, self._slot, None)
+        settled._seconds = self.seconds
+        return settled
 
     @property
     def first(self) -> float:
@@ -262,36 +283,27 @@ class Stats:
 
 def _summaries(level: Level, name: str, span: float) -> list[Stats | None]:
     """Statistics of one column over the last `span` seconds, by slot; None where no row carries it."""
-    column, (first, seconds) = level.columns.at[name], level.reach(span)
-    rows = (level, column, first) if name in level.columns.is_gauge else None
+    column, first = level.columns.at[name], level.first_within(span)
+    rows = (level, column, first)
     steady = level.steady(column)
     if steady is not None:
         n = len(level.at) - first
         return [
-            None if value != value else Stats(steady[slot : slot + 1], value, seconds, n, slot, rows)
+            None if value != value else Stats(steady[slot : slot + 1], value, n, slot, rows)
             for slot, value in enumerate(steady)
         ]
     found: list[Stats | None] = []
     for slot, values in enumerate(level.values_by_slot(column, first)):
-        total, covered = sum(values), seconds
+        total = sum(values)
         if total != total:  # a NaN: some row does not carry the value
             values = _known(values)
             if not values:
                 found.append(None)
                 continue
-            total, covered = sum(values), _seconds_here(level, slot, first, seconds)
+            total = sum(values)
         n = len(values)
-        found.append(Stats(values, total / n, covered, n, slot, rows))
+        found.append(Stats(values, total / n, n, slot, rows))
     return found
-
-
-def _seconds_here(level: Level, slot: int, first: int, seconds: float) -> float:
-    """Of the seconds from row `first` on, those from when the subject was first there until it went."""
-    if level.columns.here is None:
-        return seconds
-    here = level.values(level.columns.here, slot, first)
-    rows = [row for row, share in enumerate(here, first) if share]
-    return level.at[rows[-1]] - level.at[rows[0]] + level.seconds[rows[0]]
 
 
 class Track:

@@ -7,7 +7,7 @@ import copy
 
 import pytest
 
-from gpudiag.rules.situations import GIB, Situation, idle_h100
+from gpudiag.rules.situations import GIB, INTERVAL, Situation, idle_h100
 from gpudiag.window import W2, W5, W6H, W7D, W15, W30, NotMeasured, Window
 
 
@@ -120,6 +120,34 @@ def test_a_node_without_gpus_gets_them_and_loses_all_but_one() -> None:
     assert found == {**dict.fromkeys(range(8), 120.0), 5: 240.0}
 
 
+def test_a_process_is_known_for_the_part_of_a_minute_that_it_was_there() -> None:
+    node = Situation(start=1_764_288_000.0)
+    node.runs(pid=1, memory={0: GIB})
+    node.passes(minutes=10, seconds=20)
+    node.runs(pid=2, memory={0: GIB})
+    node.passes(minutes=9)
+    here, late = node.window.processes.values()
+
+    closed_at = node.now // 60 * 60 - INTERVAL  # the minute that goes on has no row yet
+    assert late.over("memory_used_bytes", W30).seconds == pytest.approx(
+        closed_at - late.first_seen + INTERVAL
+    )
+    assert here.over("memory_used_bytes", W30).seconds == closed_at - here.first_seen + INTERVAL
+
+
+def test_a_gpu_that_is_back_for_a_part_of_a_minute_counts_no_more_than_it_was_there() -> None:
+    node = Situation(gpus=2, start=1_764_288_000.0).passes(seconds=50)
+    away = node.gpus.pop(1)
+    node.passes(minutes=10)
+    node.gpus[1] = away
+    node.passes(seconds=20)
+    del node.gpus[1]
+    node.passes(minutes=2)
+    back = node.window.gpus_in_order()[1]
+
+    assert back.over("utilization_percent", W30).seconds == pytest.approx(50.0 + 600.0 + 20.0)
+
+
 # ----------------------------------------------------------------------------- a restart of the server
 
 
@@ -154,6 +182,25 @@ def test_what_was_usual_for_days_is_so_after_a_restart(until: float) -> None:
             assert after.gpus[key].over(name, W7D).mean == gpu.over(name, W7D).mean
             assert after.gpus[key].over(name, W6H).n == gpu.over(name, W6H).n
     assert after.host.over("cpu_percent", W7D).n == node.window.host.over("cpu_percent", W7D).n
+
+
+@pytest.mark.parametrize("lost", [60.0, 300.0, 890.0])
+@pytest.mark.parametrize("until", [50.0, 450.0, 890.0])
+def test_a_quarter_of_an_hour_that_ended_unpacked_is_whole_after_a_crash(until: float, lost: float) -> None:
+    node = hours_of_work(until)
+    packed, minute = node.window.pack(), node.now - node.now % 60.0
+    after = Situation(gpus=2, start=minute - INTERVAL)
+    after.gpus = node.gpus
+    after.passes(seconds=node.now - after.now)  # all of the minute in which it was packed
+    for each in (node, after):
+        each.all_gpus(utilization_percent=50.0, power_watts=300.0).passes(seconds=lost)
+    after.window.unpack(packed)
+
+    for key, gpu in node.window.gpus.items():
+        for name in ("power_watts", "utilization_percent", "quiet"):
+            for span in (W30, W6H):
+                assert after.window.gpus[key].track.series(name, span) == gpu.track.series(name, span)
+                assert after.window.gpus[key].over(name, span).seconds == gpu.over(name, span).seconds
 
 
 def test_each_gpu_gets_its_own_past_back_in_any_order() -> None:
@@ -195,6 +242,26 @@ def test_older_rows_hold_what_a_machine_may_say(name: str, value: float) -> None
     node.passes(minutes=31)
 
     assert node.window.gpus_in_order()[0].over(name, W15).mean == pytest.approx(value, rel=1e-3, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("sm_clock_megahertz", 6_553.4, 6_553.4),
+        ("sm_clock_megahertz", 6_553.5, 6_553.4),
+        ("power_watts", 9_000.0, 6_553.4),
+        ("temperature_celsius", 555.35, 555.34),
+        ("temperature_celsius", -100.01, -100.0),
+    ],
+)
+def test_what_a_scale_ends_at_is_kept_as_its_last_step(name: str, value: float, kept: float) -> None:
+    node = Situation()
+    node.gpu(0).shows(**{name: value})
+    node.passes(minutes=31)
+    quarter = node.window.gpus_in_order()[0].over(name, W15)
+
+    assert quarter.n == 15  # minutes: not the newest snapshots in place of rows that know nothing
+    assert quarter.mean == pytest.approx(kept, rel=1e-6)
 
 
 @pytest.mark.parametrize("value", [-1e18, 1e18, 2.0**64])

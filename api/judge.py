@@ -33,7 +33,9 @@ from gpudiag.words import LANGUAGES, Language
 log = logging.getLogger("gpudiag.judge")
 
 FINE_SECONDS = W5 + 20.0  # what the finest rows cover
+MINUTE = 60.0  # the finest of the rows that are packed
 REBUILT_SECONDS = 3600.0  # how far back a window is read again at most
+LATE_SECONDS = 15.0  # so long after the last report that came late no more of them are waited for
 SILENT_INTERVALS = 2.5  # a node that is silent for longer is judged again by the clock
 WAITS_SECONDS = 15.0  # no newer snapshot came that would have had a node judged
 
@@ -74,7 +76,7 @@ class Judge:
         if state is None or state.id != row.id:
             state = self.nodes[name] = NodeState(row)
         with state.lock:
-            if not state.loaded:
+            if not state.loaded or self._lacks_late_ones(state, self.clock()):
                 self._load(state)
                 state.version = row.version
             else:
@@ -138,26 +140,39 @@ class Judge:
         window.maintenance_until = kept.until if kept else None
 
     def _load(self, state: NodeState) -> None:
+        """What is open, and the window."""
+        state.open = self.store.episodes.open_of(state.id)
+        self._build(state)
+
+    def _build(self, state: NodeState) -> None:
         """Build the window from the newest snapshots and what was packed of the older ones."""
+        newest = self.store.snapshots.newest(state.id)
+        packed = self.store.snapshots.packed(state.id) if newest is not None else None
+        rows = self._stored_since(state, newest, packed[0] if packed else 0.0) if newest is not None else []
         state.window.end()
         state.window = Window(state.name)
         self._declare(state)
-        newest = self.store.snapshots.newest(state.id)
-        state.open = self.store.episodes.open_of(state.id)
-        if newest is not None:
-            packed = self.store.snapshots.packed(state.id)
-            first = newest - FINE_SECONDS
-            if packed is not None:
-                first = min(first, packed[0])
-            first = max(first, newest - REBUILT_SECONDS)
-            for row in self.store.snapshots.between(state.id, first, newest):
-                self.fold_stored(state, row)
-            if packed is not None:
-                state.packed_at = packed[0]
-                self._unpack(state, packed[1])
+        for row in rows:
+            self.fold_stored(state, row)
+        if packed is not None:
+            state.packed_at = packed[0]
+            self._unpack(state, packed[1])
+        if rows:
             recall_xids(self.store, state.id, state.window)
             self._examine(state, self.clock(), keep=self.store.embedded)
+        state.late_at = None
         state.loaded = True
+
+    def _stored_since(self, state: NodeState, newest: float, packed_at: float) -> list[StoredSnapshot]:
+        """What the finest rows want, and what came after the coarser ones were packed."""
+        first = max(min(newest - FINE_SECONDS, packed_at), newest - REBUILT_SECONDS)
+        first -= first % MINUTE + 0.001  # a minute that was packed in its middle is read as a whole
+        return self.store.snapshots.between(state.id, first, newest)
+
+    @staticmethod
+    def _lacks_late_ones(state: NodeState, now: float) -> bool:
+        """Whether late reports are to be read from the store: they stopped coming, from the only agent."""
+        return state.late_at is not None and now - state.late_at >= LATE_SECONDS and not state.two_agents
 
     def _unpack(self, state: NodeState, packed: bytes) -> None:
         """Put a node's older past before what was just read of it; one that cannot be read is told."""
@@ -235,7 +250,9 @@ class Judge:
         window = state.window
         clock_went_back = received_at < window.time - FUTURE_SECONDS  # our own, by which all times are told
         if window.latest is not None and snapshot.taken_at <= window.time and not clock_went_back:
-            return False  # late: history reads it from the store
+            if window.time - REBUILT_SECONDS < snapshot.taken_at < window.time:
+                state.late_at = received_at  # it belongs before others: the window is built anew
+            return False
         interval = snapshot.agent.interval_seconds if snapshot.agent else 10.0
         late = received_at - snapshot.taken_at > 2.0 * interval
         window.add(snapshot, snapshot.taken_at if late else received_at)
@@ -355,6 +372,9 @@ class Judge:
                     log.exception("%s cannot be judged", state.name)
 
     def _judge_by_clock(self, state: NodeState, now: float) -> None:
+        if self.store.embedded and self._lacks_late_ones(state, now):
+            with state.lock:
+                self._build(state)
         window = state.window
         if state.waits and now - max(window.received_at, state.arrived_at) >= WAITS_SECONDS:
             with state.lock:

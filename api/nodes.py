@@ -40,6 +40,7 @@ class NodeState:
         "judged_by_clock",
         "judged_time",
         "last_id",
+        "late_at",
         "loaded",
         "lock",
         "name",
@@ -81,6 +82,7 @@ class NodeState:
         self.last_id = 0
         self.judged_by_clock = 0.0
         self.arrived_at = 0.0  # when its last report came in, however old that was
+        self.late_at: float | None = None  # when one came last that the window could not take any more
         self.packed_at = 0.0
 
     def note_start(self, key: int, sequence: int, taken_at: float) -> None:

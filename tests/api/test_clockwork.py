@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import sqlite3
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
-from gpudiag.window import Window
+import pytest
+
+from gpudiag.window import W6H, W30, Window
 from tests.api.conftest import Api, ReportingNode
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -71,6 +75,30 @@ def test_a_node_is_judged_on_when_the_servers_clock_was_set_back(api: Api, node:
 
     assert said["gpus"][0]["readings"]["utilization_percent"] == 97.0
     assert said["observed"]["age_seconds"] < 30
+
+
+@pytest.mark.parametrize("packed_at", [330.0, 870.0])  # seconds after a full quarter of an hour
+def test_a_crash_takes_nothing_of_the_quarter_of_an_hour_that_it_hit(
+    make_api: Callable[..., Api], tmp_path: Path, packed_at: float
+) -> None:
+    api = make_api()
+    api.clock.now += packed_at - api.clock.now % 900.0 - 3_600.0
+    node = ReportingNode("node-3", api)
+    for minute in range(60):
+        node.all_gpus(utilization_percent=100.0 if minute % 7 < 4 else 0.0).passes(minutes=1)
+    api.restart()  # the windows are packed
+    node.all_gpus(utilization_percent=50.0).passes(minutes=14)
+    for file in tmp_path.glob("store.sqlite3*"):
+        shutil.copy(file, tmp_path / file.name.replace("store", "after-the-crash"))
+    after = make_api(f"sqlite:///{tmp_path}/after-the-crash.sqlite3")
+
+    before, again = (
+        [one.parts.judge.state("node-3").window.gpus_in_order()[0].track.series("quiet", span)
+         for span in (W30, W6H)]
+        for one in (api, after)
+    )  # fmt: skip
+    assert len(before[1]) >= 4
+    assert again == before
 
 
 def test_the_list_shows_a_verdict_as_soon_as_it_changes(api: Api, node: ReportingNode) -> None:

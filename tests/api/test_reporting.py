@@ -17,6 +17,7 @@ import zstandard
 
 from api.writer import MOST_WAITING
 from gpudiag.client import SENT_AT, Busy, Client, Refused
+from gpudiag.window import W5
 from tests.api.conftest import Api, ReportingNode
 
 
@@ -79,6 +80,40 @@ def test_an_hour_of_spooled_reports_is_judged_in_its_own_time(api: Api, node: Re
         i["at"] for i in api.client.findings()["items"] if i["finding"]["rule"] == "kv-pool-reserved-idle"
     ]
     assert opened[0] < said["observed"]["from"]
+
+
+def test_what_came_late_is_folded_in_where_it_belongs(api: Api, node: ReportingNode) -> None:
+    node.passes(minutes=10)
+    node.gpu(0).shows(utilization_percent=100.0)
+    node.logs("xid", "NVRM: Xid (PCI:0000:19:00): 79, GPU has fallen off the bus.", number=79,
+              bus_id="0000:19:00.0")  # fmt: skip
+    late = node.unsent(minutes=2)
+    node.gpu(0).shows(utilization_percent=0.0)
+    node.passes(minutes=1)
+    api.send(*late)
+    on_time = api.open_findings("node-3")
+
+    api.time_passes(20)
+
+    assert "gpu-lost-bus" not in on_time
+    assert "gpu-lost-bus" in api.open_findings("node-3")
+    window = api.parts.judge.state("node-3").window
+    assert window.gpus_in_order()[0].share("spinning", W5) == pytest.approx(120 / 300)
+    assert window.covers(W5) and window.time == node.now
+
+
+def test_two_agents_whose_reports_cross_do_not_have_the_window_built_anew_all_the_time(api: Api) -> None:
+    first, second = ReportingNode("node-3", api), ReportingNode("node-3", api)
+    second.agent.start_id = "another-machine"
+    for _ in range(12):
+        first.reports()
+        second.now = first.now - 7
+        second.reports()
+    window = api.parts.judge.state("node-3").window
+
+    api.time_passes(20)
+
+    assert api.parts.judge.state("node-3").window is window
 
 
 # ------------------------------------------------------------------------------------ in server time

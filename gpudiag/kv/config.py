@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudiag.kv.errors import KvError
+from gpudiag.kv.families import left_out
 from gpudiag.kv.note import Note, note
 
 Json = Any
@@ -16,7 +17,8 @@ NUMBERS = frozenset(  # one word each, for a column of 130 lines would hide the 
     hidden_size n_embd n_embed d_model model_dim num_attention_heads n_head n_heads num_heads num_query_heads
     decoder_attention_heads n_head_kv num_kv_heads num_key_value_heads multi_query_group_num kv_n_heads
     num_attention_groups num_key_value_heads_per_layer num_kv_heads_per_layer head_dim hidden_size_per_head
-    attention_head_dim kv_channels d_kv v_head_dim kv_lora_rank q_lora_rank o_lora_rank o_groups
+    linear_num_heads linear_head_dim attention_head_dim kv_channels d_kv v_head_dim kv_lora_rank
+    q_lora_rank o_lora_rank o_groups
     qk_nope_head_dim qk_rope_head_dim index_head_dim index_n_heads index_topk_freq index_skip_topk_offset
     compress_ratios sliding_window sliding_window_size max_window_layers attention_chunk_size
     no_rope_layer_interval full_attention_interval attn_layer_period attn_layer_offset num_kv_shared_layers
@@ -61,18 +63,27 @@ MOST = 10**9
 MOST_ENTRIES = 10_000
 MOST_DEPTH = 6
 
+# Parts that see or hear; theirs may have a number per stage or per side of a picture.
+TOWERS = ("vision", "audio", "speech", "encoder")
+
 # Where a multimodal config keeps the part that generates text, in the order engines look.
 TEXT_PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 
 
 class Config:
-    """Read-only view of one config: the text part first, the root behind it."""
+    """Read-only view of one config: the text part first, the root behind it.
 
-    __slots__ = ("root", "text")
+    `left_out` holds the keys that the text part leaves to its family's defaults, with their values.
+    """
+
+    __slots__ = ("left_out", "root", "text")
 
     def __init__(self, root: Mapping[str, Json]) -> None:
         self.root = root
         self.text = _text_part(root)
+        self.left_out = left_out(self.family, self.text, nested=self.text is not root)
+        if self.left_out:
+            self.text = {**self.left_out, **self.text}
 
     def get(self, *names: str, default: Json = None) -> Json:
         """The first of `names` that is present and not null, in the text part, then in the root."""
@@ -150,23 +161,23 @@ def open_config(root: Json) -> Config:
     return Config(root)
 
 
-def _check(part: Mapping[str, Json], depth: int = 0) -> None:
+def _check(part: Mapping[str, Json], depth: int = 0, tower: bool = False) -> None:
     """Raise KvError for a key of NUMBERS that holds no usable number, here or in nested objects."""
     for name, value in part.items():
         if value is None:
             continue
         if name in NUMBERS:
-            _check_number(value, name)
+            _check_number(value, name, listed=tower or name in LISTS)
         elif name == "model_type" and not (isinstance(value, str) and len(value) <= 100):
             raise KvError("refused-config-type", kind=_kind(value))
         elif depth < MOST_DEPTH:
             for inner in value if isinstance(value, list) else (value,):
                 if isinstance(inner, Mapping):
-                    _check(inner, depth + 1)
+                    _check(inner, depth + 1, tower or any(word in str(name) for word in TOWERS))
 
 
-def _check_number(value: Json, name: str) -> None:
-    entries = value if isinstance(value, list) and name in LISTS else (value,)
+def _check_number(value: Json, name: str, listed: bool) -> None:
+    entries = value if isinstance(value, list) and listed else (value,)
     if len(entries) > MOST_ENTRIES:
         raise KvError("refused-config-many", name=name, count=len(entries))
     for one in entries:

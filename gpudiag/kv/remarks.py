@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpudiag.kv.cache import rate
 from gpudiag.kv.dtypes import GGUF_RECIPES
+from gpudiag.kv.families import GEOMETRY
 from gpudiag.kv.layers import Attention, Latent
 from gpudiag.kv.note import Note, note
 
@@ -24,6 +25,9 @@ def notes(
     found = list(shape.notes)
     if not calculation.model.verified:
         found.append(note("unverified-geometry"))
+    omitted = _left_out(calculation)
+    if omitted:
+        found.append(note("family-defaults", family=calculation.model.config.family, keys=omitted))
     if question.tokens is None:
         found.append(note("default-tokens", tokens=calculation.tokens))
     if shape.max_positions and calculation.tokens > shape.max_positions:
@@ -54,6 +58,12 @@ def notes(
     if question.gpu is not None and calculation.gpu_source is None:
         found.append(note("gpu-unverified" if isinstance(question.gpu, str) else "gpu-declared"))
     return found
+
+
+def _left_out(calculation: Calculation) -> str:
+    """Keys of the geometry that the config leaves to its family's defaults, as `head_dim 256`."""
+    omitted = calculation.model.config.left_out
+    return ", ".join(f"{name} {omitted[name]}" for name in GEOMETRY if name in omitted)
 
 
 def _checkpoint_counts(calculation: Calculation) -> bool:

@@ -12,6 +12,7 @@ from gpudiag.kv.errors import KvError
 from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
 from gpudiag.kv.note import Note, note
 from gpudiag.kv.traits import heads, patterns
+from gpudiag.kv.traits.encoder import is_encoder
 from gpudiag.kv.traits.kinds import parts_of
 
 Layers = tuple[tuple[Part, ...], ...]
@@ -38,26 +39,6 @@ PER_LAYER = (
     "compress_ratios",
     "indexer_types",
 )
-
-
-# Families that read a whole input at once and generate nothing.
-ENCODERS = {
-    "bert",
-    "roberta",
-    "xlm-roberta",
-    "distilbert",
-    "albert",
-    "electra",
-    "deberta",
-    "deberta-v2",
-    "modernbert",
-    "nomic_bert",
-    "mpnet",
-    "vit",
-    "clip",
-    "siglip",
-    "dinov2",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +86,7 @@ def read_shape(config: Any) -> ModelShape:
     whose memory is not known.
     """
     reader = config if isinstance(config, Config) else open_config(config)
-    if reader.family in ENCODERS:
+    if is_encoder(reader):
         raise KvError("refused-config-encoder", family=reader.family)
     kinds = patterns.layer_kinds(reader)
     layers = _read_layers(reader, kinds)
@@ -193,6 +174,8 @@ def _notes(config: Config, layers: Layers) -> list[Note]:
     """Facts about this architecture that no measured log confirms yet."""
     kinds = {type(part) for parts in layers for part in parts}
     notes = []
+    if patterns.assumes_alike(config):
+        notes.append(note("family-assumed", family=config.family or "?"))
     if CompressedLatent in kinds:
         notes.append(note("beta-v4"))
     if any(isinstance(part, Attention) and part.index_dim for parts in layers for part in parts):

@@ -13,25 +13,13 @@ from typing import Any
 
 from gpudiag.kv.cache import partition
 from gpudiag.kv.config import Config
+from gpudiag.kv.families import ties_embeddings
 from gpudiag.kv.feedforward import FeedForward
 from gpudiag.kv.layers import CrossAttention, Part
 from gpudiag.kv.matrices import Matrices, Mixer
 from gpudiag.kv.quantization import Format
 from gpudiag.kv.shape import ModelShape
 from gpudiag.kv.traits import heads
-
-TIED = {
-    "gemma",
-    "gemma2",
-    "gemma3",
-    "gemma3_text",
-    "gemma3n",
-    "gemma4",
-    "gemma4_text",
-    "gpt2",
-    "cohere",
-    "cohere2",
-}
 
 # Kernels for MXFP4 pad experts to multiples of this; 6 to 9 % of the weights were measured for gpt-oss.
 PADDED_TO = 256
@@ -132,8 +120,8 @@ class WeightCount:
     def _last(self) -> list[Matrices]:
         """Final norm and output head; a tied head is the embedding, stored once."""
         found = [Matrices("norm", self.hidden, linear=False, sharded=False)]
-        default = self.config.family in TIED
-        if not self.config.get("tie_word_embeddings", default=default):
+        tied = ties_embeddings(self.config.family)
+        if not self.config.get("tie_word_embeddings", default=tied):
             found.append(Matrices("head", _padded(self.shape.vocabulary) * self.hidden, linear=False))
         return found
 

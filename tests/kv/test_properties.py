@@ -1,6 +1,6 @@
 """What must hold for every model: more is never less, and the largest batch is the largest."""
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gpudiag.kv.question import whole
@@ -25,7 +25,7 @@ FAMILIES = st.sampled_from(
 ENGINES = st.sampled_from([None, "vllm", "sglang", "llama.cpp", "ollama", "tensorrt-llm", "lmdeploy", "tgi"])
 TOKENS = st.integers(1, 300_000)
 MOST_REQUESTS = 1_000_000  # what a question may ask for
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=60)
 
 
 @quick

@@ -102,7 +102,7 @@ def test_a_window_that_is_switched_off_does_not_count():
 
 
 def test_gemma_2_alternates_although_its_config_does_not_say_so():
-    gemma = {**configs.MISTRAL_WINDOW, "model_type": "gemma2"}
+    gemma = {**configs.MISTRAL_WINDOW, "model_type": "gemma2", "head_dim": 128}
 
     assert ask(gemma, tokens=32_768).bytes_per_token == 65_536
 

@@ -8,23 +8,24 @@ from gpudiag.kv.config import Config, positive
 from gpudiag.kv.errors import KvError
 from gpudiag.kv.layers import Attention
 
+# An encoder-decoder's other keys count its encoder; the cache is the decoder's.
 LAYERS = (
+    "decoder_layers",
+    "num_decoder_layers",
     "num_hidden_layers",
     "n_layer",
     "n_layers",
     "num_layers",
-    "decoder_layers",
-    "num_decoder_layers",
     "num_transformer_layers",
 )
 HIDDEN = ("hidden_size", "n_embd", "n_embed", "d_model", "model_dim")
 QUERY = (
+    "decoder_attention_heads",
     "num_attention_heads",
     "n_head",
     "n_heads",
     "num_heads",
     "num_query_heads",
-    "decoder_attention_heads",
 )
 # vLLM's order of looking for the number of KV heads.
 KEY_VALUE = (
@@ -49,7 +50,7 @@ def query_heads(config: Config, layer: int = 0) -> int:
             return positive(_entry(value, layer, name), name)
         if value is not None:
             return positive(value, name)
-    raise KvError("refused-config-missing", name=QUERY[0])
+    raise KvError("refused-config-missing", name="num_attention_heads")
 
 
 def kv_heads(config: Config, layer: int) -> int:

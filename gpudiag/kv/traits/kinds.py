@@ -76,22 +76,40 @@ def block_sparse(config: Config, layer: int) -> Parts:
     return tuple(replace(part, index_dim=width) for part in heads.attention(config, layer))
 
 
+def decoder(config: Config, layer: int) -> Parts:
+    """A layer of an encoder-decoder model: its own cache, and the encoder's."""
+    return (*full(config, layer), encoder.encoder_output(config, layer))
+
+
+def sliding_decoder(config: Config, layer: int) -> Parts:
+    return (*sliding(config, layer), encoder.encoder_output(config, layer))
+
+
 def parallel(config: Config, layer: int) -> Parts:
     return (*heads.attention(config, layer), *recurrent.mamba2(config, layer))
 
 
 def mamba(config: Config, layer: int) -> Parts:
     """Plain "mamba" in a list of layer types: the second generation where its heads are given."""
-    second = ("mamba_num_heads", "mamba_n_heads", "n_mamba_heads")
-    reader = recurrent.mamba2 if any(config.has(name) for name in second) else recurrent.mamba1
+    reader = recurrent.mamba2 if _second_mamba(config) else recurrent.mamba1
     return reader(config, layer)
 
 
 def linear(config: Config, layer: int) -> Parts:
-    reader = recurrent.gated_delta if config.has("linear_num_value_heads") else recurrent.lightning
-    if reader is recurrent.lightning and not config.family.startswith("minimax"):
-        raise KvError("refused-layer-linear", layer=layer)
-    return reader(config, layer)
+    """transformers 5 calls every layer with a state so; the keys beside it tell which design it is."""
+    if config.has("linear_num_value_heads"):
+        return recurrent.gated_delta(config, layer)
+    if config.has("linear_num_heads"):
+        return recurrent.kda(config, layer)
+    if _second_mamba(config):
+        return recurrent.mamba2(config, layer)
+    if config.family.startswith("minimax"):
+        return recurrent.lightning(config, layer)
+    raise KvError("refused-layer-linear", layer=layer)
+
+
+def _second_mamba(config: Config) -> bool:
+    return any(config.has(name) for name in ("mamba_num_heads", "mamba_n_heads", "n_mamba_heads"))
 
 
 def nothing(config: Config, layer: int) -> Parts:
@@ -106,6 +124,7 @@ KINDS: dict[str, Callable[[Config, int], Parts]] = {
     "local_attention": sliding,
     "chunked_attention": chunked,
     "deepseek_sparse_attention": full,
+    "indexed_attention": full,
     "block attention": block_attention,
     "block sparse": block_sparse,
     "compressed": latent.compressed,
@@ -119,7 +138,8 @@ KINDS: dict[str, Callable[[Config, int], Parts]] = {
     "hybrid": parallel,
     "hybrid parallel": parallel,
     "cross_attention": encoder.cross_attention,
-    "decoder": encoder.decoder,
+    "decoder": decoder,
+    "sliding decoder": sliding_decoder,
     "mlp": nothing,
     "moe": nothing,
     "no_op": nothing,

@@ -11,6 +11,7 @@ from typing import Any
 
 from gpudiag.kv.config import Config, positive
 from gpudiag.kv.errors import KvError, UnknownLayer
+from gpudiag.kv.families import families
 from gpudiag.kv.traits.heads import LAYERS
 from gpudiag.kv.traits.latent import is_latent
 
@@ -148,9 +149,12 @@ def cross_layers(config: Config) -> Kinds | None:
 
 
 def encoder_decoder(config: Config) -> Kinds | None:
-    if not config.flag("is_encoder_decoder") and config.family not in ("whisper", "t5", "bart", "mbart"):
+    """Whisper, BART, T5; T5Gemma with windows. Either part of a nested config may carry the flag."""
+    marked = any(part.get("is_encoder_decoder") for part in (config.root, config.text))
+    if not marked and config.family not in ("whisper", "t5", "bart", "mbart"):
         return None
-    return ["decoder"] * count(config)
+    own = layer_types(config) or ["full_attention"] * count(config)
+    return ["sliding decoder" if kind == "sliding_attention" else "decoder" for kind in own]
 
 
 def falcon_h1(config: Config) -> Kinds | None:
@@ -209,8 +213,30 @@ def window_pattern(config: Config) -> Kinds | None:
     return ["sliding_attention" if (layer + 1) % pattern else "attention" for layer in range(count(config))]
 
 
+# Keys of designs whose layers differ. Where no reader above knows which layer is which, nobody should guess.
+UNREADABLE = (
+    "block_types",
+    "mixer_types",
+    "lru_width",
+    "linear_num_heads",
+    "linear_num_value_heads",
+    "mamba_d_state",
+    "mamba_num_heads",
+    "mamba_n_heads",
+    "ssm_state_size",
+    "state_size",
+    "conv_L_cache",
+    "expand_k",
+    "layer_group_size",
+    "mb_per_layer",
+)
+
+
 def uniform(config: Config) -> Kinds:
     """All layers alike; from `max_window_layers` on with a window where Qwen2 says so."""
+    for name in UNREADABLE:
+        if config.has(name):
+            raise UnknownLayer("refused-layer-design", family=config.family, name=name)
     layers = count(config)
     if window(config) is None or is_latent(config):
         return ["attention"] * layers
@@ -218,6 +244,13 @@ def uniform(config: Config) -> Kinds:
     return [
         "sliding_attention" if first is None or layer >= first else "attention" for layer in range(layers)
     ]
+
+
+def assumes_alike(config: Config) -> bool:
+    """Whether layers were taken to be alike without the config saying so, in a family nobody looked into."""
+    if config.family in families():
+        return False
+    return all(reader(config) is None for reader in READERS[:-1])
 
 
 def window(config: Config) -> int | None:

@@ -37,9 +37,13 @@ def gated_delta(config: Config, layer: int) -> tuple[Part, ...]:
 
 
 def kda(config: Config, layer: int) -> tuple[Part, ...]:
-    inner = config.text["linear_attn_config"]
-    heads, dim = int(inner["num_heads"]), int(inner["head_dim"])
-    kernel = int(inner.get("short_conv_kernel_size") or 4)
+    inner = config.text.get("linear_attn_config")
+    if isinstance(inner, dict):
+        heads, dim = int(inner["num_heads"]), int(inner["head_dim"])
+        kernel = int(inner.get("short_conv_kernel_size") or 4)
+    else:
+        heads, dim = config.number("linear_num_heads"), config.number("linear_head_dim")
+        kernel = config.number("linear_conv_kernel_dim", default=4)
     return (State("kda", kernel, 3 * heads * dim, heads * dim * dim, heads, matrix_dtype="f32"),)
 
 
@@ -54,8 +58,14 @@ def short_conv(config: Config, layer: int) -> tuple[Part, ...]:
     return (State("short convolution", kernel, width, 0, width),)
 
 
+# Models without a feed-forward part: their intermediate size is the width of the state space.
+PURE = ("mamba", "falcon_mamba", "mamba2")
+
+
 def _inner(config: Config) -> int:
     explicit = config.text.get("mamba_intermediate_size") or config.text.get("d_inner")
+    if config.family in PURE:
+        explicit = explicit or config.text.get("intermediate_size")
     if explicit:
         return int(explicit)
     expand = config.text.get("mamba_expand") or config.text.get("expand") or 2

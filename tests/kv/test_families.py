@@ -1,0 +1,239 @@
+"""What a config leaves out, which half of a model generates, and designs that nobody here can read."""
+
+from typing import Any
+
+import pytest
+
+from gpudiag.kv.errors import KvError, UnknownLayer
+from gpudiag.kv.words import sentences
+from tests.kv import configs
+from tests.kv.ask import ask
+
+# As published: transformers writes of a text part only what differs from the family's defaults.
+GEMMA_3_12B = {
+    "architectures": ["Gemma3ForConditionalGeneration"],
+    "model_type": "gemma3",
+    "text_config": {
+        "hidden_size": 3840,
+        "intermediate_size": 15360,
+        "model_type": "gemma3_text",
+        "num_attention_heads": 16,
+        "num_hidden_layers": 48,
+        "num_key_value_heads": 8,
+        "sliding_window": 1024,
+    },
+}
+GEMMA_3_4B = {
+    "model_type": "gemma3",
+    "text_config": {
+        "hidden_size": 2560,
+        "intermediate_size": 10240,
+        "model_type": "gemma3_text",
+        "num_hidden_layers": 34,
+        "sliding_window": 1024,
+    },
+}
+LLAVA_7B = {
+    "model_type": "llava",
+    "text_config": {"model_type": "llama", "torch_dtype": "float16", "vocab_size": 32064},
+}
+LLAVA_MISTRAL = {
+    "model_type": "llava_next",
+    "text_config": {
+        "model_type": "mistral",
+        "num_key_value_heads": 8,
+        "sliding_window": None,
+        "vocab_size": 32064,
+    },
+}
+WHISPER_TURBO = {
+    "model_type": "whisper",
+    "is_encoder_decoder": True,
+    "d_model": 1280,
+    "decoder_attention_heads": 20,
+    "decoder_layers": 4,
+    "encoder_attention_heads": 20,
+    "encoder_layers": 32,
+    "num_hidden_layers": 32,
+    "max_source_positions": 1500,
+    "max_target_positions": 448,
+    "vocab_size": 51866,
+}
+BYT5_SMALL = {
+    "model_type": "t5",
+    "is_encoder_decoder": True,
+    "d_kv": 64,
+    "d_model": 1472,
+    "num_heads": 6,
+    "num_layers": 12,
+    "num_decoder_layers": 4,
+    "vocab_size": 384,
+}
+T5_GEMMA = {
+    "model_type": "t5gemma",
+    "is_encoder_decoder": True,
+    "decoder": {
+        "model_type": "t5_gemma_module",
+        "is_encoder_decoder": False,
+        "head_dim": 256,
+        "hidden_size": 2304,
+        "layer_types": ["sliding_attention", "full_attention"] * 13,
+        "max_position_embeddings": 8192,
+        "num_attention_heads": 8,
+        "num_hidden_layers": 26,
+        "num_key_value_heads": 4,
+        "sliding_window": 4096,
+    },
+}
+FALCON_MAMBA = {
+    "model_type": "falcon_mamba",
+    "conv_kernel": 4,
+    "expand": 16,
+    "hidden_size": 4096,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 64,
+    "state_size": 16,
+}
+GRANITE_HYBRID = {
+    "model_type": "granitemoehybrid",
+    "hidden_size": 1536,
+    "layer_types": ["linear_attention"] * 5 + ["full_attention"],
+    "mamba_d_head": 64,
+    "mamba_d_state": 128,
+    "mamba_n_heads": 48,
+    "num_attention_heads": 12,
+    "num_hidden_layers": 6,
+    "num_key_value_heads": 4,
+}
+KIMI_LINEAR = {
+    "model_type": "kimi_linear",
+    "hidden_size": 2304,
+    "kv_lora_rank": 512,
+    "layer_types": ["linear_attention", "linear_attention", "linear_attention", "full_attention"],
+    "linear_head_dim": 128,
+    "linear_num_heads": 32,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 4,
+    "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64,
+}
+
+
+def said(answer: Any) -> str:
+    return " ".join(sentences(answer.notes, "en"))
+
+
+@pytest.mark.parametrize(
+    ("config", "per_token"),
+    [
+        pytest.param(GEMMA_3_12B, 8 * 2 * 8 * 256 * 2, id="gemma 3 12b names no head size"),
+        pytest.param(GEMMA_3_4B, 5 * 2 * 4 * 256 * 2, id="gemma 3 4b names no heads"),
+        pytest.param(LLAVA_7B, 32 * 2 * 32 * 128 * 2, id="llava 1.5 names no layers"),
+        pytest.param(LLAVA_MISTRAL, 32 * 2 * 8 * 128 * 2, id="llava-next on mistral"),
+    ],
+)
+def test_a_text_part_leaves_out_what_its_family_takes_for_granted(config, per_token):
+    assert per_token == ask(config, tokens=32_768).bytes_per_token
+
+
+def test_an_answer_names_the_keys_it_filled_in():
+    assert "leaves out head_dim 256" in said(ask(GEMMA_3_12B))
+
+
+def test_an_explicit_head_size_is_never_replaced():
+    text = {**GEMMA_3_12B["text_config"], "head_dim": 128}
+
+    assert ask({**GEMMA_3_12B, "text_config": text}, tokens=32_768).bytes_per_token == 8 * 2 * 8 * 128 * 2
+
+
+def test_a_config_of_its_own_is_not_filled_up_to_some_default_model():
+    with pytest.raises(KvError, match="num_hidden_layers is missing"):
+        ask({"model_type": "llama"})
+
+
+@pytest.mark.parametrize(
+    ("config", "per_token", "of_encoder"),
+    [
+        pytest.param(WHISPER_TURBO, 4 * 2 * 20 * 64 * 2, 4 * 2 * 20 * 64 * 2 * 1500, id="whisper turbo"),
+        pytest.param(BYT5_SMALL, 4 * 2 * 6 * 64 * 2, 4 * 2 * 6 * 64 * 2 * 512, id="byt5"),
+    ],
+)
+def test_only_the_layers_of_the_decoder_keep_something(config, per_token, of_encoder):
+    answer = ask({"n_positions": 512, **config}, tokens=448)
+
+    assert answer.bytes_per_token == per_token
+    assert answer.fixed_bytes_per_request == of_encoder
+
+
+def test_a_decoder_with_windows_also_keeps_its_encoders_output():
+    row = 2 * 4 * 256 * 2
+    answer = ask(T5_GEMMA, tokens=8192)
+
+    assert answer.bytes_per_token == 13 * row
+    assert answer.fixed_bytes_per_request == 13 * row * 4096 + 26 * row * 8192
+
+
+def test_a_pure_state_space_model_is_as_wide_as_its_intermediate_size():
+    assert ask(FALCON_MAMBA).fixed_bytes_per_request == 64 * (3 * 8192 + 8192 * 16) * 2
+
+
+def test_linear_attention_is_read_by_the_keys_beside_it():
+    assert ask(GRANITE_HYBRID).fixed_bytes_per_request == 5 * (3 * (3072 + 256) + 48 * 64 * 128) * 2
+    assert ask(KIMI_LINEAR).fixed_bytes_per_request == 3 * (3 * 3 * 32 * 128 * 2 + 32 * 128 * 128 * 4)
+    assert ask(KIMI_LINEAR).bytes_per_token == 576 * 2
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param({"model_type": "camembert", "type_vocab_size": 1}, id="segment types"),
+        pytest.param({"model_type": "eurobert", "architectures": ["EuroBertForMaskedLM"]}, id="fills masks"),
+        pytest.param({"model_type": "siglip2"}, id="vision tower"),
+        pytest.param(
+            {
+                "model_type": "gemma3_text",
+                "architectures": ["Gemma3TextModel"],
+                "use_bidirectional_attention": True,
+            },
+            id="embedding model that looks both ways",
+        ),
+    ],
+)
+def test_what_only_encodes_is_said_to_keep_nothing(config):
+    with pytest.raises(KvError, match="keeps no KV cache"):
+        ask({**configs.LLAMA_8B, **config})
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {"model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"], "lru_width": 2560},
+        {"model_type": "phi4flash", "mb_per_layer": 2},
+        {"model_type": "retnet", "expand_k": 1.0},
+        {"model_type": "bailing_moe_linear", "layer_group_size": 5},
+    ],
+)
+def test_a_design_nobody_looked_into_is_refused_by_the_key_that_shows_it(marks):
+    with pytest.raises(UnknownLayer, match="this design is not known"):
+        ask({**configs.LLAMA_8B, **marks})
+
+
+def test_an_unknown_family_of_ordinary_looks_is_called_assumed():
+    answer = ask({**configs.LLAMA_8B, "model_type": "brand_new"})
+
+    assert answer.bytes_per_token == 131_072
+    assert answer.kinds["bytes_per_token"] == "inferred"
+    assert "assumed: brand_new is no family that was looked into" in said(answer)
+
+
+def test_a_known_family_is_not_called_assumed():
+    answer = ask(configs.LLAMA_8B)
+
+    assert answer.kinds["bytes_per_token"] == "calculated"
+    assert "assumed:" not in said(answer)
+
+
+def test_a_tower_may_have_numbers_per_side_or_stage():
+    vision = {"image_size": [448, 448], "patch_size": [14, 14], "num_heads": [4, 8], "hidden_size": 1024}
+
+    assert ask({**configs.LLAMA_8B, "vision_config": vision}).bytes_per_token == 131_072

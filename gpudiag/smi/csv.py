@@ -53,7 +53,7 @@ class _Header:
     columns: list[str]
     with_units: bool | None = None
     named: bool = True  # False: the columns come from the command line
-    text: str = ""
+    width: int = 0  # of its line as it was written
     read: bool = False  # rows of it were read
 
     @property
@@ -94,16 +94,16 @@ class CsvReader:
                 return True
         bare = text.lstrip("#> ").strip() if text[0] in "#>" else text
         named = _columns(bare)
-        if self._is_torn(bare, named):
+        if self._is_torn(bare, len(line), named):
             return True
         if named is not None:
             if self.header is None or self.header.columns != named or not self.header.named:
                 self._close()
-                self.header = _Header(named, named=True, text=bare)
+                self.header = _Header(named, named=True, width=len(line))
             return True
         return self._row(bare)
 
-    def _is_torn(self, text: str, named: list[str] | None) -> bool:
+    def _is_torn(self, text: str, width: int, named: list[str] | None) -> bool:
         """Whether a header goes on in this line: a terminal wrapped it, and no cell can be told by it."""
         header = self.header
         if self.torn:
@@ -112,7 +112,7 @@ class CsvReader:
         if header is None or not header.named or header.read or self.rows:
             return False
         if named is None:
-            goes_on = _HEAD_ONLY.fullmatch(text) is not None and len(text) <= len(header.text)
+            goes_on = _HEAD_ONLY.fullmatch(text) is not None and width <= header.width
         else:  # an empty list of processes may stand before another list
             goes_on = named != header.columns and "pid" not in (*named, *header.columns)
         if goes_on:

@@ -30,7 +30,7 @@ EXACT = ("memory_used_bytes", "memory_total_bytes", "memory_free_bytes", "utiliz
          "power_limit_watts", "temperature_celsius", "fan_percent", "ecc_uncorrected_volatile")  # fmt: skip
 
 formats = pytest.mark.parametrize("name", FORMATS)
-quick = settings(max_examples=30, deadline=None)
+quick = settings(max_examples=30)
 
 
 def found_in(text: str) -> list[GpuReading]:
@@ -89,6 +89,16 @@ def test_a_wrapped_text_invents_nothing(name: str, snapshot: Snapshot, width: in
     )
 
     assert invented(snapshot, found_in(wrapped)) == []
+
+
+@pytest.mark.parametrize("width", range(24, 121))
+def test_a_csv_header_wrapped_anywhere_gives_a_cell_no_wrong_column(width: int) -> None:
+    gpu = GpuReading(index=0, uuid="GPU-00000000-1111-2222-3333-000000000000", bus_id="00000000:11:00.0",
+                     name="NVIDIA H100 80GB HBM3", pstate="P0")  # fmt: skip
+    text = writers.csv([Snapshot(node="pasted", taken_at=1.6e9, driver_version="390.48", gpus=[gpu])])
+    lines = [line[at : at + width] for line in text.split("\n") for at in range(0, len(line), width)]
+
+    assert {None} >= {found.memory_used_bytes for found in found_in("\n".join(lines))}
 
 
 @given(
@@ -151,7 +161,7 @@ DRESSES = {
 @pytest.mark.parametrize("dress", DRESSES)
 @pytest.mark.parametrize("name", ["table", "old table", "query", "csv", "dmon"])
 @given(snapshot=snapshots(most_gpus=3))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_every_dress_is_taken_off(name: str, dress: str, snapshot: Snapshot) -> None:
     text = FORMATS[name](snapshot)
     plain = read(text, now=1.0).snapshots[-1].gpus
@@ -169,7 +179,7 @@ def test_xml_wrapped_in_html_is_read() -> None:
 
 
 @given(text=st.text(max_size=400))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_text_is_read_or_refused(text: str) -> None:
     found_in(text)
 
@@ -179,7 +189,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
      "\n", "# gpu pid", "<gpu>", "</gpu>", "<nvidia_smi_log>", "Xid (PCI:0000:01:00): 79,", "index, name",
      ", ", "MIG devices:", "Processes:"]
 ), max_size=60))  # fmt: skip
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_pile_of_pieces_is_read_or_refused(pieces: list[str]) -> None:
     try:
         window = window_of("".join(pieces), now=1.0)
@@ -198,7 +208,7 @@ def verdict(text: str) -> str:
 
 @pytest.mark.parametrize("name", ["table", "old table", "query", "xml", "csv"])
 @given(snapshot=snapshots(most_gpus=4), where=st.floats(0.02, 0.98))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_cut_with_a_trace_never_makes_it_normal(name: str, snapshot: Snapshot, where: float) -> None:
     text = FORMATS[name](snapshot)
     cut = text[: int(where * len(text))]

@@ -1,10 +1,13 @@
-"""What holds for all tests: in CI a skipped test is a failed one."""
+"""What holds for all tests: in CI a skipped test is a failed one; made-up input is the same at every run."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
+from hypothesis import settings
+
+settings.load_profile("ci")  # and without a deadline; other examples: --hypothesis-profile=default
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -156,7 +156,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     assert spool.add(b"x") is False
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(["add", "done", "restart"]), max_size=40))
 def test_order_holds_over_any_sequence(steps: list[str]) -> None:
     import tempfile

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.grammar import VERBS, read
@@ -116,7 +116,6 @@ def test_pasted_output_keeps_its_lines():
     assert read("explain | 0 |\n| 1 |").words == ("| 0 |\n| 1 |",)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_no_text_breaks_the_grammar(text: str):
     request = read(text)
@@ -125,7 +124,6 @@ def test_no_text_breaks_the_grammar(text: str):
     assert "\x00" not in clean(text)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["why", "top", "chart"]),
     st.from_regex(r"[a-z]{2,8}-[0-9]{1,3}", fullmatch=True).filter(

@@ -44,7 +44,7 @@ def last(text: str) -> Snapshot:
 
 @pytest.mark.parametrize("generation", writers.GENERATIONS)
 @given(snapshot=snapshots())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_table_of_every_generation(snapshot: Snapshot, generation: str) -> None:
     found = last(writers.table(snapshot, generation))
 
@@ -57,7 +57,7 @@ def test_the_table_of_every_generation(snapshot: Snapshot, generation: str) -> N
 
 @pytest.mark.parametrize("generation", ["440", "550", "610"])
 @given(snapshot=snapshots())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_query(snapshot: Snapshot, generation: str) -> None:
     found = last(writers.query(snapshot, generation))
 
@@ -67,7 +67,7 @@ def test_query(snapshot: Snapshot, generation: str) -> None:
 
 @pytest.mark.parametrize("version", [10, 12])
 @given(snapshot=snapshots())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_xml(snapshot: Snapshot, version: int) -> None:
     found = last(writers.xml(snapshot, version))
 
@@ -78,7 +78,7 @@ def test_xml(snapshot: Snapshot, version: int) -> None:
 
 @pytest.mark.parametrize(("units", "header"), [(True, True), (False, True), (True, False), (False, False)])
 @given(snapshot=snapshots())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_csv_with_and_without_units_and_header(snapshot: Snapshot, units: bool, header: bool) -> None:
     found = last(writers.csv([snapshot], units, header))
 
@@ -87,7 +87,7 @@ def test_csv_with_and_without_units_and_header(snapshot: Snapshot, units: bool, 
 
 
 @given(snapshot=snapshots(), units=st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_compute_apps_beside_a_table(snapshot: Snapshot, units: bool) -> None:
     found = last(writers.table(snapshot) + "\n$ nvidia-smi --query\n" + writers.apps(snapshot, units))
 
@@ -95,7 +95,7 @@ def test_compute_apps_beside_a_table(snapshot: Snapshot, units: bool) -> None:
 
 
 @given(samples=series())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_dmon_is_a_series(samples: list[Snapshot]) -> None:
     found = read(writers.dmon(samples), now=1_700_000_000.0)
 
@@ -106,7 +106,7 @@ def test_dmon_is_a_series(samples: list[Snapshot]) -> None:
 
 
 @given(samples=series())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_every_sample_of_a_csv_series_is_kept(samples: list[Snapshot]) -> None:
     found = read(writers.csv(samples))
     kept: list[float | None] = []
@@ -123,7 +123,7 @@ def test_every_sample_of_a_csv_series_is_kept(samples: list[Snapshot]) -> None:
 
 
 @given(samples=series())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_pmon_lists_every_process_once(samples: list[Snapshot]) -> None:
     found = read(writers.pmon(samples), now=1_700_000_000.0).snapshots[-1]
 
@@ -132,7 +132,7 @@ def test_pmon_lists_every_process_once(samples: list[Snapshot]) -> None:
 
 
 @given(snapshot=snapshots())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_gpustat(snapshot: Snapshot) -> None:
     names = ("name", "temperature_celsius", "utilization_percent", "memory_used_bytes", "memory_total_bytes")
     found = last(writers.gpustat(snapshot))
@@ -141,7 +141,7 @@ def test_gpustat(snapshot: Snapshot) -> None:
 
 
 @given(snapshot=snapshots())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_formats_mixed_in_one_paste_are_one_machine(snapshot: Snapshot) -> None:
     found = last(writers.table(snapshot) + "\n$ nvidia-smi -q\n" + writers.query(snapshot))
 

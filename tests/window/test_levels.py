@@ -103,7 +103,7 @@ def same(values: array[float], wanted: list[float]) -> bool:
 
 
 TestRows, TestSteps = Rows.TestCase, Steps.TestCase
-TestRows.settings = TestSteps.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestRows.settings = TestSteps.settings = settings(max_examples=60, stateful_step_count=25)
 
 
 def test_a_column_that_stood_still_for_a_round_is_one_value_a_slot_again() -> None:

@@ -339,7 +339,9 @@ class Sender:
 
         def work(which: int) -> None:
             connections: dict[int, socket.socket] = {}
-            for at, node, request in requests[which :: self.threads]:
+            # A node keeps to its thread: a connection that rests for half a minute is closed.
+            mine = [one for i, one in enumerate(requests) if i % len(self.nodes) % self.threads == which]
+            for at, node, request in mine:
                 time.sleep(max(0.0, at - time.time()))
                 if node not in connections:  # the first time, or it was closed
                     connections[node] = socket.create_connection(("127.0.0.1", self.port))

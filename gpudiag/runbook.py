@@ -16,7 +16,7 @@ from gpudiag.fleet import Fleet
 from gpudiag.plaintext import WIDTH, wrap
 from gpudiag.rule import Case, Rule
 from gpudiag.window import NotMeasured
-from gpudiag.words import Language, words
+from gpudiag.words import Language, units, words
 from gpudiag.words.pages import Page, fill, flowing, page_of
 
 
@@ -39,6 +39,7 @@ class Runbook:
     sources: tuple[str, ...]
     page: dict[str, Any]  # the words without numbers, for a rule that no single node's case shows
     lookalikes: list[str] = field(default_factory=list)
+    thresholds: dict[str, str] = field(default_factory=dict)
 
 
 def runbook_of(rule: Rule, language: Language) -> Runbook:
@@ -54,14 +55,18 @@ def runbook_of(rule: Rule, language: Language) -> Runbook:
         page.sources,
         _said(page),
         lookalikes,
+        thresholds(rule, language),
     )
 
 
 def about(rule: Rule, language: Language) -> str:
-    """What a rule is about, in a line: its summary, which is English, or its headline without values."""
-    if language == "en":
-        return rule.summary
-    return in_general(page_of(rule.module, rule.id, language).headline(None))
+    """What a rule is about, in a line for lists: by its page, or by its docstring, which is English."""
+    return page_of(rule.module, rule.id, language).summary or rule.summary
+
+
+def thresholds(rule: Rule, language: Language) -> dict[str, str]:
+    """The thresholds in force as people read them."""
+    return {name: units.exactly(name, value, language) for name, value in rule.thresholds.items()}
 
 
 def markdown(rule: Rule, language: Language) -> str:
@@ -97,9 +102,9 @@ def markdown(rule: Rule, language: Language) -> str:
         ]
     if runbook.lookalikes:
         lines += ["", f"## {label['lookalikes']}", "", *(f"- {title}" for title in runbook.lookalikes)]
-    if rule.thresholds:
+    if runbook.thresholds:
         lines += ["", f"## {label['thresholds']}", ""]
-        lines += [f"- `{name}` = {value!r}" for name, value in rule.thresholds.items()]
+        lines += [f"- `{name}` = {value}" for name, value in runbook.thresholds.items()]
     lines += ["", f"## {label['sources']}", "", *(f"- {source}" for source in runbook.sources), ""]
     return "\n".join(lines)
 

@@ -8,9 +8,9 @@ from typing import Any
 from gpudiag.examine import Ruleset, judge
 from gpudiag.gates import is_open
 from gpudiag.rule import Rule
-from gpudiag.runbook import about
+from gpudiag.runbook import about, thresholds
 from gpudiag.window import NotMeasured, Window
-from gpudiag.words import Language, words
+from gpudiag.words import Language, units, words
 
 
 def account_of(
@@ -21,9 +21,9 @@ def account_of(
     What fires and is still not told is said with the finding of `rules` that accounts for it.
     """
     say = words(language).WHY_NOT
-    thresholds = ", ".join(f"{name} = {value!r}" for name, value in rule.thresholds.items())
+    known = ", ".join(f"{name} = {value}" for name, value in thresholds(rule, language).items())
     yield f"{rule.id}: {about(rule, language)}"
-    yield "  " + say["thresholds"].format(values=thresholds or say["none"])
+    yield "  " + say["thresholds"].format(values=known or say["none"])
     window.judged_at = window.judged_at or window.time
     if rule.subject == "fleet":
         yield "  " + say["fleet"]
@@ -64,5 +64,7 @@ def _outcome(rule: Rule, subject: Any, name: str, language: Language) -> Iterato
     if not fired:
         yield f"  {name}: " + say["clear"]
     for fires in fired:
-        seen = ", ".join(f"{item.name} = {item.value}" for item in fires.evidence)
+        seen = ", ".join(
+            f"{item.name} = {units.show(item.name, item.value, language)}" for item in fires.evidence
+        )
         yield f"  {name}: " + say["fires"].format(severity=fires.severity or rule.severity, seen=seen)

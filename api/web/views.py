@@ -17,11 +17,10 @@ from api.web.playing import add_calculator
 from api.web.words import SENTENCES
 from api.words import Sentence
 from gpudiag.errors import GpudiagError
-from gpudiag.runbook import in_general, markdown, runbook_of
+from gpudiag.runbook import about, markdown, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
 from gpudiag.words.gpus import looked_at, placed, told_once
-from gpudiag.words.pages import page_of
 
 TOKEN_COOKIE = "gpudiag_token"
 """The cookie that carries a token after the login page; the application reads it like a bearer token."""
@@ -245,7 +244,7 @@ def _add_rules(web: Blueprint, answers: Answers) -> None:
     @web.get("/runbooks")
     def runbooks() -> str:
         lang = language.chosen()
-        listed = [(r, in_general(page_of(r.module, r.id, lang).headline(None))) for r in answers.rules.rules]
+        listed = [(rule, about(rule, lang)) for rule in answers.rules.rules]
         listed.sort(key=lambda entry: (entry[0].family, entry[0].id))
         return render_template("web/runbooks.html", listed=listed)
 

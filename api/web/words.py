@@ -83,7 +83,10 @@ EN: dict[str, str] = {
     "example_lead": "The numbers on this page are those of this case: {title}.",
     "variant": "When it looks different",
     "thresholds": "Thresholds",
-    "thresholds_lead": "Values in force here; settings may change them.",
+    "thresholds_lead": (
+        "Values in force here; settings may change them. There a value stands in the unit of its name: "
+        "bytes, seconds, percent; a share or ratio from 0 to 1."
+    ),
     "lookalikes": "Cases in which it must stay silent",
     "explains": "explains",
     "sources": "Sources",
@@ -242,7 +245,10 @@ KO: dict[str, str] = {
     "example_lead": "이 페이지의 숫자는 다음 사례의 값입니다: {title}.",
     "variant": "다르게 보이는 경우",
     "thresholds": "임계값",
-    "thresholds_lead": "지금 적용된 값이며 설정에서 바꿀 수 있습니다.",
+    "thresholds_lead": (
+        "지금 적용된 값이며 설정에서 바꿀 수 있습니다. 설정에는 이름에 든 단위로 적습니다: bytes는 바이트, "
+        "seconds는 초, percent는 퍼센트, share와 ratio는 0에서 1 사이의 값입니다."
+    ),
     "lookalikes": "이 규칙이 나와서는 안 되는 사례",
     "explains": "함께 설명하는 규칙",
     "sources": "출처",

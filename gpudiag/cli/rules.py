@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudiag.cli import terminal
-from gpudiag.plaintext import cells, pad, wrap
+from gpudiag.plaintext import wrap
 from gpudiag.words import Language, words
 from gpudiag.words.refusals import Refusal
 
 SUMMARY = "the rules and their thresholds; one rule's runbook page"
+
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class NoSuchRule(Refusal):
@@ -52,19 +55,19 @@ def by_family(rules: Any) -> Iterator[tuple[str, Iterator[Any]]]:
 
 
 def _family(family: str, members: list[Any], language: Language) -> str:
-    """What the family is about, then two lines a rule: what it says and the thresholds in force."""
-    from gpudiag.runbook import about
+    """What the family is about, then of each rule its severity, what it is about, its thresholds in force."""
+    from gpudiag.runbook import about, thresholds
 
-    said = words(language)
-    widest = max(cells(word) for word in said.SEVERITY.values())
-    lines = wrap(f"{family}: {said.FAMILY[family]}", terminal.columns())
+    said, width, indent = words(language), terminal.columns(), " " * 6
+    lines = wrap(f"{family}: {said.FAMILY[family]}", width)
     for rule in members:
-        mark = f" ({said.LABEL['experimental']})" if rule.maturity == "experimental" else ""
-        severity = pad(said.SEVERITY[rule.severity], widest)
-        lines.append(f"  {rule.id:<30} {severity}  {about(rule, language)}{mark}")
-        values = ", ".join(f"{name} = {value!r}" for name, value in rule.thresholds.items())
-        lines += wrap(values, 72, indent=" " * 6) if values else []
-    return "\n".join(lines)
+        mark = f", {said.LABEL['experimental']}" if rule.maturity == "experimental" else ""
+        lines.append(f"  {rule.id:<30} {said.SEVERITY[rule.severity]}{mark}")
+        lines += wrap(about(rule, language), width - len(indent), indent=indent)
+        known = thresholds(rule, language).items()
+        values = ", ".join(f"{name} = {value}".replace(" ", NO_BREAK) for name, value in known)
+        lines += wrap(values, width - len(indent), indent=indent) if values else []
+    return "\n".join(lines).replace(NO_BREAK, " ")
 
 
 def rule_named(rules: Any, rule_id: str) -> Any:

@@ -2,6 +2,8 @@
 
     # memory full, util 0%: reserved KV pool, normal          the headline
     # [looks-like] memory full, util 0%: looks like …         the headline of a variant
+    ## Summary                                                not in English, where it is the docstring of
+                                                              the rule: a line for lists, without values
     ## What is seen                                           the four sections, always in this order
     ## What it means
     ## What it means [looks-like]                             a section of its own for a variant
@@ -36,6 +38,7 @@ SECTIONS = {
         "Sources": "sources",
     },
     "ko": {
+        "요약": "summary",
         "보이는 것": "seen",
         "의미": "means",
         "의미하지 않는 것": "does_not_mean",
@@ -75,6 +78,7 @@ class Page:
     language: str
     headlines: dict[str | None, str]
     sections: dict[tuple[str, str | None], str]
+    summary: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     cases: dict[str, str] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
@@ -135,6 +139,7 @@ def parse(rule: str, language: str, markdown: str) -> Page:
     missing = [name for name in REQUIRED if not sections.get((name, None))]
     if missing or None not in headlines:
         raise BadPage(f"{rule} ({language}): no {', '.join(missing) or 'headline'}")
+    summary = " ".join(sections.pop(("summary", None), [])).strip()
     named = (_NAME.match(line) for line in sections.pop(("evidence", None), []))
     labels = {match[1]: match[2] for match in named if match}
     titled = (_CASE.match(line) for line in sections.pop(("cases", None), []))
@@ -143,6 +148,7 @@ def parse(rule: str, language: str, markdown: str) -> Page:
         language=language,
         headlines=headlines,
         sections={key: "\n".join(lines).strip() for key, lines in sections.items()},
+        summary=summary,
         labels=labels,
         cases={match[1]: match[2] for match in titled if match},
         sources=tuple(line[2:].strip() for line in sections[("sources", None)] if line.startswith("- ")),

@@ -7,7 +7,7 @@ persistence_mode False → "off"                  reads_kernel_log False → "no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -46,6 +46,21 @@ WORDS = {
 }
 
 
+TAILS = {
+    "watts": " W",
+    "celsius": " °C",
+    "megahertz": " MHz",
+    "tokens_per_second": " tokens/s",
+    "per_second": "/s",
+    "per_day": "/d",
+    "gigabits_per_second": " Gbit/s",
+}
+SPANS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+SPACE = {"en": " ", "ko": ""}  # between a number and a unit of time
+BINARY = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}
+DECIMAL = {"GB": 10**9, "MB": 10**6, "kB": 10**3, "B": 1}
+
+
 @lru_cache(maxsize=1024)
 def unit_of(name: str) -> str | None:
     """The unit that a name carries, or None for counts, states and text."""
@@ -74,16 +89,39 @@ def show(name: str, value: Any, language: str = "en") -> str:
         return duration(value / 1e9, language)
     if unit == "time":
         return moment(value)
-    tail = {
-        "watts": " W",
-        "celsius": " °C",
-        "megahertz": " MHz",
-        "tokens_per_second": " tokens/s",
-        "per_second": "/s",
-        "per_day": "/d",
-        "gigabits_per_second": " Gbit/s",
-    }.get(unit or "", "")
-    return f"{number(value)}{tail}"
+    return f"{number(value)}{TAILS.get(unit or '', '')}"
+
+
+def exactly(name: str, value: Any, language: str = "en") -> str:
+    """A threshold as people read it, without rounding: the largest unit of its kind that it fills.
+
+    min_used_bytes 314572800 → "300 MiB"       min_counted_ratio 0.017 → "1.7 %"
+    max_age_seconds 5400.0 → "90 min"          min_read_rate 50000000.0 → "50 MB/s"
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return show(name, value, language)
+    unit = "bytes_per_second" if name.endswith("_rate") else unit_of(name)
+    if unit in ("bytes", "bytes_per_second"):
+        scale = BINARY if unit == "bytes" or value % 1024 == 0 else DECIMAL
+        return _largest(value, scale, " ") + ("/s" if unit == "bytes_per_second" else "")
+    if unit == "seconds":
+        names = WORDS[language]
+        return _largest(value, {names[name]: length for name, length in SPANS}, SPACE[language])
+    if unit in ("ratio", "percent"):
+        return f"{_plain_number(100 * value if unit == 'ratio' else value)} %"
+    return f"{_plain_number(value)}{TAILS.get(unit or '', '')}"
+
+
+def _largest(value: float, scale: Mapping[str, int], space: str) -> str:
+    """The value in the first unit that divides it; in the last one where none does."""
+    *_, smallest = scale
+    unit = next((name for name, size in scale.items() if value and value % size == 0), smallest)
+    return f"{_plain_number(value / scale[unit])}{space}{unit}"
+
+
+def _plain_number(value: float) -> str:
+    """`3`, `0.5`, `1,000`: without an exponent, and without what binary fractions leave behind."""
+    return f"{round(value, 9):,.9f}".rstrip("0").rstrip(".")
 
 
 def _is_mode(name: str) -> bool:
@@ -120,13 +158,13 @@ def duration(seconds: float, language: str = "en") -> str:
         return f"{seconds * 1000:.0f} ms"
     left = round(seconds)
     parts = []
-    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+    for unit, length in SPANS:
         amount, left = divmod(left, length)
         if amount:
-            parts.append(f"{amount}{'' if language == 'ko' else ' '}{words[unit]}")
+            parts.append(f"{amount}{SPACE[language]}{words[unit]}")
         if len(parts) == 2 or (parts and unit == "min" and len(parts) == 1 and seconds >= 600):
             break
-    return " ".join(parts) or f"0{'' if language == 'ko' else ' '}{words['s']}"
+    return " ".join(parts) or f"0{SPACE[language]}{words['s']}"
 
 
 def runs(numbers: Iterable[int]) -> str:

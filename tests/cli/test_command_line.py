@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 
 from gpudiag.cli import main
+from gpudiag.plaintext import WIDTH, cells
 from gpudiag.simulator import fleet
 from tests.api.conftest import Api, ReportingNode
 
@@ -196,6 +198,18 @@ def test_the_list_of_rules_speaks_as_the_diagnosis_does(capsys: pytest.CaptureFi
     assert korean.startswith("agent: 상태를 볼 수 있는지.\n")
     assert english.startswith("agent: Whether we can see at all.\n")
     assert ["참고", "note"] == [_severity_shown("agent-blind", said) for said in (korean, english)]
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_list_of_rules_fits_a_terminal_and_cuts_no_threshold(
+    capsys: pytest.CaptureFixture[str], language: str
+) -> None:
+    assert main(["rules", "--lang", language]) == 0
+    lines = capsys.readouterr().out.splitlines()
+
+    assert [line for line in lines if cells(line) > WIDTH] == []
+    assert [line for line in lines if re.search(r"^ *=|=$", line)] == []
+    assert [line for line in lines if "…" in line or "{" in line] == []
 
 
 def _severity_shown(rule: str, listed: str) -> str:

@@ -10,9 +10,10 @@ import pytest
 from gpudiag.cli import main
 from gpudiag.examine import all_rules
 from gpudiag.rule import Rule
-from gpudiag.runbook import markdown, runbook_of
+from gpudiag.runbook import about, markdown, runbook_of, thresholds
 from gpudiag.words import LANGUAGES, Language, words
 from gpudiag.words.pages import page_of
+from gpudiag.words.units import exactly
 
 RULES = all_rules()
 NAMES = [rule.id for rule in RULES]
@@ -37,6 +38,54 @@ def test_every_korean_title_belongs_to_a_case(rule: Rule) -> None:
     worded = page_of(rule.module, rule.id, "ko").cases.keys()
 
     assert worded - titles == set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_every_rule_says_in_a_line_what_it_is_about(rule: Rule, language: Language) -> None:
+    """Lists show this line: it has no values to be filled in, and says more than the rule's name."""
+    line = about(rule, language)
+
+    assert re.search(r"[{}…\n]", line) is None
+    assert re.search(r"다(\(.*\))?\.$" if language == "ko" else r"\.$", line)
+    assert 10 < len(line) < 110
+    assert bool(HANGUL.search(line)) == (language == "ko")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_two_rules_are_about_the_same(language: Language) -> None:
+    assert len(RULES) == len({about(rule, language) for rule in RULES})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "english", "korean"),
+    [
+        ("min_hidden_bytes", 1 << 30, "1 GiB", "1 GiB"),
+        ("min_used_bytes", 314572800, "300 MiB", "300 MiB"),
+        ("min_bytes", 1_000_001, "1,000,001 B", "1,000,001 B"),
+        ("max_age_seconds", 1800.0, "30 min", "30분"),
+        ("max_age_seconds", 90061.0, "90,061 s", "90,061초"),
+        ("max_age_seconds", 2.5, "2.5 s", "2.5초"),
+        ("min_counted_ratio", 0.017, "1.7 %", "1.7 %"),
+        ("min_used_share", 0.925, "92.5 %", "92.5 %"),
+        ("max_margin_celsius", 0, "0 °C", "0 °C"),
+        ("min_read_rate", 50e6, "50 MB/s", "50 MB/s"),
+        ("max_intervals", 2.5, "2.5", "2.5"),
+    ],
+)
+def test_a_threshold_is_written_in_a_unit_that_people_read_and_is_not_rounded(
+    name: str, value: float, english: str, korean: str
+) -> None:
+    assert (english, korean) == (exactly(name, value), exactly(name, value, "ko"))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_no_runbook_shows_a_threshold_as_a_long_row_of_digits(rule: Rule) -> None:
+    shown = thresholds(rule, "en")
+
+    assert rule.thresholds.keys() == shown.keys()
+    assert [value for value in shown.values() if re.search(r"[\d,]{6}", value)] == []
+    assert all(f"- `{name}` = {value}" in markdown(rule, "en") for name, value in shown.items())
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)

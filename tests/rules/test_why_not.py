@@ -36,7 +36,7 @@ def test_what_was_not_measured_is_named() -> None:
 def test_thresholds_in_force_are_shown() -> None:
     strict = Ruleset(thresholds={"kv-pool-reserved-idle": {"min_quiet_share": 0.5}})
 
-    assert "min_quiet_share = 0.5" in account("kv-pool-reserved-idle", vllm_idle().window, strict)
+    assert "min_quiet_share = 50 %" in account("kv-pool-reserved-idle", vllm_idle().window, strict)
 
 
 def test_what_another_finding_accounts_for_is_told() -> None:

@@ -226,12 +226,10 @@ class Level:
     def seconds_there(self, slot: int, first: int) -> float:
         """How long rows from `first` on are about: from when their subject came until it went."""
         column, at, seconds = self.columns.here, self.at, self.seconds
-        whole = at[-1] - at[first] + seconds[first]
-        if column is None:
-            return whole
+        steady = None if column is None else self.steady(column)
+        if column is None or (steady is not None and steady[slot] == 1.0):
+            return at[-1] - at[first] + seconds[first]
         shares = self.values(column, slot, first)
-        if min(shares) == 1.0:
-            return whole
         there = [row for row, share in enumerate(shares) if share]
         if not there:
             return 0.0

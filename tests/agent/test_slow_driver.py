@@ -55,14 +55,14 @@ def harvests_until(sampler: Sampler, told: str) -> Harvest:
 
 def test_every_gpu_is_told_while_the_driver_takes_long_for_each_call(nvml: Nvml, sampler: Sampler) -> None:
     nvml.gpu(0).runs_process(7, GIB)
-    nvml.call("*").takes(0.01)
+    nvml.call("*").takes(0.03)
     sampler.start()
     found = harvests_until(sampler, "power_watts")
 
     assert [gpu.error for gpu in found.gpus] == [None, None]
     assert [gpu.power_watts for gpu in found.gpus] == [70, 70]
     assert found.nvml.sweep_seconds is not None
-    assert found.nvml.sweep_seconds >= 2 * 8 * 0.01
+    assert found.nvml.sweep_seconds >= 2 * 8 * 0.03
     assert ("gpu:1", "nvlinks", "timeout") in gaps(found)
     assert ("gpu:1", "processes", "timeout") in gaps(found)
 
@@ -85,16 +85,16 @@ def test_a_snapshot_comes_in_time_however_slow_the_driver_is(nvml: Nvml, sampler
     took = []
     for _ in range(4):
         start = time.monotonic()
-        found = sampler.harvest(patience=2.0)
+        found = sampler.harvest(patience=4.0)
         took.append(time.monotonic() - start)
 
         assert [(gpu.error, gpu.name) for gpu in found.gpus] == [(None, "NVIDIA H100 80GB HBM3")] * 2
 
-    assert max(took) < 2.0
+    assert max(took) < 4.0
 
 
 def test_a_slow_gpu_keeps_only_its_own_values_waiting(nvml: Nvml, sampler: Sampler) -> None:
-    nvml.call("*", gpu=0).takes(0.05)
+    nvml.call("*", gpu=0).takes(0.1)
     sampler.start()
     found = harvests_until(sampler, "memory_total_bytes")
     slow, quick = found.gpus

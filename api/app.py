@@ -85,7 +85,7 @@ def _add_pages(app: Flask, answers: Answers, simulated: bool, chat: Any) -> None
 def _guard(app: Flask, gate: Gate) -> None:
     """Every view takes the role it is marked with, else a reader; pages guard themselves."""
     from api.resources.calculator import calculator_text, prefers_text
-    from api.resources.rules import written_kind, written_runbook
+    from api.resources.rules import WRITTEN, written_kind, written_list, written_runbook
 
     roles = {
         endpoint: "public" if endpoint.startswith("web.") else getattr(view, "needs", "reader")
@@ -103,8 +103,10 @@ def _guard(app: Flask, gate: Gate) -> None:
         try:
             if as_text:
                 return calculator_text()
-            if endpoint == "web.runbook" and (kind := written_kind()):
+            if endpoint == "web.runbook" and (kind := written_kind(*WRITTEN)):
                 return written_runbook((request.view_args or {})["rule"], kind)
+            if endpoint == "web.runbooks" and written_kind("text/plain"):
+                return written_list()
         except GpudiagError as error:  # said in our way: the pages' own handler would answer HTML
             return problem_of(error)
         return None

@@ -6,6 +6,8 @@ The one home of runbooks: the web page, the Markdown, the command line and the w
 from __future__ import annotations
 
 import importlib
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -18,6 +20,9 @@ from gpudiag.rule import Case, Rule
 from gpudiag.window import NotMeasured
 from gpudiag.words import Language, units, words
 from gpudiag.words.pages import Page, fill, flowing, page_of
+
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,27 @@ def page_text(rule: Rule, language: Language, width: int = WIDTH) -> str:
         hang = "  " if line.startswith("- ") else "   " if line[:1].isdigit() else ""
         lines += wrap(line, width, hang) if line.strip() and "`" not in line[:5] else [line]
     return "\n".join(lines) + "\n"
+
+
+def list_text(rules: Iterable[Rule], language: Language, width: int = WIDTH) -> str:
+    """The rules to read in a terminal, by family and name, in lines of at most `width` columns."""
+    ordered = sorted(rules, key=lambda rule: (rule.family, rule.id))
+    families = itertools.groupby(ordered, key=lambda rule: rule.family)
+    return "\n\n".join("\n".join(_family(name, of_it, language, width)) for name, of_it in families) + "\n"
+
+
+def _family(family: str, members: Iterable[Rule], language: Language, width: int) -> Iterator[str]:
+    """What the family is about, then of each rule its severity, what it is about, its thresholds in force."""
+    word, indent = words(language), " " * 6
+    yield from wrap(f"{family}: {word.FAMILY[family]}", width)
+    for rule in members:
+        mark = f", {word.LABEL['experimental']}" if rule.maturity == "experimental" else ""
+        yield f"  {rule.id:<30} {word.SEVERITY[rule.severity]}{mark}"
+        yield from wrap(about(rule, language), width - len(indent), indent=indent)
+        values = (f"{name} = {value}" for name, value in thresholds(rule, language).items())
+        joined = ", ".join(value.replace(" ", NO_BREAK) for value in values)
+        for line in wrap(joined, width - len(indent), indent=indent) if joined else ():
+            yield line.replace(NO_BREAK, " ")
 
 
 def _first(text: str) -> str:

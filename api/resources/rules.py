@@ -12,7 +12,7 @@ from api.problems import NoSuch
 from api.resources.asked import json_answer, language, text_answer
 from api.words import Sentence
 from gpudiag.rule import Rule
-from gpudiag.runbook import about, markdown, page_text
+from gpudiag.runbook import about, list_text, markdown, page_text
 from gpudiag.words import Language
 from gpudiag.words.foreign import plain
 from gpudiag.words.pages import page_of
@@ -47,15 +47,26 @@ def rule_json(rule: Rule, lang: Language, runbooks: str) -> dict[str, Any]:
     }
 
 
-WRITTEN = {"text/markdown": markdown, "text/plain": page_text}
+WRITTEN = {"text/plain": page_text, "text/markdown": markdown}
 """How a rule's page is written without HTML."""
 
+HTML = "text/html"
 
-def written_kind() -> str | None:
-    """The kind of text that the request at hand names before HTML."""
-    named, accepted = request.headers.get("Accept", ""), request.accept_mimetypes
-    kinds = [kind for kind in WRITTEN if kind in named and accepted[kind] >= accepted["text/html"]]
-    return max(kinds, key=lambda kind: accepted[kind], default=None)
+
+def written_kind(*kinds: str) -> str | None:
+    """The kind of text, of those that there are, in which a page is wanted; None where HTML is.
+
+    HTML is for who names it, as browsers do: `*/*`, as curl asks, is a person at a terminal.
+    """
+    offered = [HTML, *kinds] if "html" in request.headers.get("Accept", "") else [*kinds]
+    best = request.accept_mimetypes.best_match(offered, offered[0])
+    return None if best == HTML else best
+
+
+def written_list() -> Response:
+    """The list of rules as plain text."""
+    here = parts()
+    return text_answer(list_text(here.answers.rules.rules, language(here.settings.serve.lang)))
 
 
 def written_runbook(rule: str, kind: str) -> Response:

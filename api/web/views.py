@@ -17,7 +17,7 @@ from api.web.playing import add_calculator
 from api.web.words import SENTENCES
 from api.words import Sentence
 from gpudiag.errors import GpudiagError
-from gpudiag.runbook import about, markdown, runbook_of
+from gpudiag.runbook import about, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
 from gpudiag.words.gpus import looked_at, placed, told_once
@@ -33,7 +33,6 @@ LARGEST_PASTE = 4 << 20
 ROOM_FOR_FORM = 64 << 10
 PAST_SECONDS = 3600.0
 ON_ONE_PAGE = 250  # nodes
-MARKDOWN = "text/markdown"
 A_WORKDAY = 12 * 3600
 OPEN_ENDPOINTS = frozenset({"web.static", "web.login", "web.log_in", "web.runbook", "web.runbooks"})
 
@@ -250,18 +249,12 @@ def _add_rules(web: Blueprint, answers: Answers) -> None:
 
     @web.get("/runbooks/<rule>")
     def runbook(rule: str) -> Response:
-        """A rule's page as HTML, or as Markdown where that is asked for."""
+        """A rule's page as HTML; the application answers who asks for text."""
         known = answers.rules.by_id.get(rule)
         if known is None:
             raise no_such_rule(rule, answers)
-        lang = language.chosen()
-        if request.accept_mimetypes.best_match(["text/html", MARKDOWN], "text/html") == MARKDOWN:
-            response = make_response(markdown(known, lang))
-            response.mimetype = MARKDOWN
-        else:
-            response = make_response(
-                render_template("web/runbook.html", book=runbook_of(known, lang), rule=known)
-            )
+        book = runbook_of(known, language.chosen())
+        response = make_response(render_template("web/runbook.html", book=book, rule=known))
         response.headers.add("Vary", "Accept")
         return response
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import itertools
-from collections.abc import Iterator
 from typing import Any
 
 from gpudiag.cli import terminal
-from gpudiag.plaintext import wrap
-from gpudiag.words import Language, words
+from gpudiag.words import Language
 from gpudiag.words.refusals import Refusal
 
 SUMMARY = "the rules and their thresholds; one rule's runbook page"
-
-
-NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class NoSuchRule(Refusal):
@@ -44,30 +38,10 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         terminal.print_json({"items": [rule_json(rule, language) for rule in rules.rules], "next": None})
         return 0
-    print("\n\n".join(_family(family, list(members), language) for family, members in by_family(rules)))
+    from gpudiag.runbook import list_text
+
+    print(list_text(rules.rules, language, terminal.columns()), end="")
     return 0
-
-
-def by_family(rules: Any) -> Iterator[tuple[str, Iterator[Any]]]:
-    """The rules of each family, both by name."""
-    ordered = sorted(rules.rules, key=lambda rule: (rule.family, rule.id))
-    return itertools.groupby(ordered, key=lambda rule: str(rule.family))
-
-
-def _family(family: str, members: list[Any], language: Language) -> str:
-    """What the family is about, then of each rule its severity, what it is about, its thresholds in force."""
-    from gpudiag.runbook import about, thresholds
-
-    said, width, indent = words(language), terminal.columns(), " " * 6
-    lines = wrap(f"{family}: {said.FAMILY[family]}", width)
-    for rule in members:
-        mark = f", {said.LABEL['experimental']}" if rule.maturity == "experimental" else ""
-        lines.append(f"  {rule.id:<30} {said.SEVERITY[rule.severity]}{mark}")
-        lines += wrap(about(rule, language), width - len(indent), indent=indent)
-        known = thresholds(rule, language).items()
-        values = ", ".join(f"{name} = {value}".replace(" ", NO_BREAK) for name, value in known)
-        lines += wrap(values, width - len(indent), indent=indent) if values else []
-    return "\n".join(lines).replace(NO_BREAK, " ")
 
 
 def rule_named(rules: Any, rule_id: str) -> Any:

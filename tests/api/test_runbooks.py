@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -39,12 +40,40 @@ def test_a_mode_is_on_or_off_and_anything_else_yes_or_no(
     assert told in book
 
 
-def test_a_runbook_as_plain_text_fits_a_terminal(api: Api) -> None:
-    book = api.ask("GET", "/runbooks/persistence-off?lang=en", headers={"Accept": "text/plain"})
+@pytest.mark.parametrize("accepted", ["text/plain", "*/*", "application/json, */*;q=0.1"])
+def test_a_runbook_as_plain_text_fits_a_terminal(api: Api, accepted: str) -> None:
+    book = api.ask("GET", "/runbooks/persistence-off?lang=en", headers={"Accept": accepted})
 
     assert "## What to do next" in book
     assert "<html" not in book
     assert max(cells(line) for line in book.splitlines() if "`" not in line) <= WIDTH
+
+
+@pytest.mark.parametrize(
+    "accepted", ["text/html", "text/html,application/xml;q=0.9,*/*;q=0.8", "text/plain;q=0.5, text/html"]
+)
+@pytest.mark.parametrize("path", ["/runbooks", "/runbooks/persistence-off"])
+def test_a_browser_is_given_html(api: Api, path: str, accepted: str) -> None:
+    assert "<html" in api.ask("GET", path, headers={"Accept": accepted})
+
+
+def test_curl_is_given_korean_as_utf_8(api: Api) -> None:
+    asked = Request(f"{api.url}/runbooks/persistence-off?lang=ko", headers={"Accept": "*/*"})
+    with urlopen(asked) as answer:
+        kind, book = answer.headers["Content-Type"], answer.read().decode()
+
+    assert kind == "text/plain; charset=utf-8"
+    assert "persistence 모드가 꺼져 있습니다" in book
+
+
+@pytest.mark.parametrize(
+    ("language", "line"), [("en", "persistence-off                note"), ("ko", "꺼져 있습니다.")]
+)
+def test_the_list_of_rules_by_curl_is_text(api: Api, language: str, line: str) -> None:
+    listed = api.ask("GET", f"/runbooks?lang={language}", headers={"Accept": "*/*"})
+
+    assert line in listed
+    assert max(cells(line) for line in listed.splitlines()) <= WIDTH
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

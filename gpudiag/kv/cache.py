@@ -5,7 +5,9 @@ All functions are pure. `tp` divides KV heads (never below one head) and states,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from gpudiag.kv.dtypes import CacheDtype, bytes_per_element
@@ -29,7 +31,6 @@ class Storage(NamedTuple):
     state_dtype: str = "bf16"
     state_float32: bool = False
     speculative: int = 0
-    window_float16: bool = False
 
 
 def rate(part: Part, storage: Storage) -> int:
@@ -73,6 +74,13 @@ class Stage(NamedTuple):
     """The layers of one pipeline stage, counted: the memory of the fullest GPU is decided here."""
 
     parts: tuple[tuple[Part, int], ...]
+
+    def unwindowed(self) -> Stage:
+        """The same layers for an engine that keeps every token of a window layer."""
+        counted: Counter[Part] = Counter()
+        for part, count in self.parts:
+            counted[replace(part, window=None) if isinstance(part, Attention) else part] += count
+        return Stage(tuple(counted.items()))
 
     def bytes_per_token(self, storage: Storage, tokens: int) -> int:
         """What grows with a sequence at this length: window layers count until their window is full."""
@@ -163,8 +171,6 @@ def _conv_width(part: State, tp: int) -> int:
 
 def _attention_rate(part: Attention, storage: Storage) -> int:
     heads = max(1, part.kv_heads // storage.tp)  # replicated when there are more GPUs than heads
-    if storage.window_float16 and part.window is not None and not part.chunked:
-        return heads * (part.key_dim + part.value_dim) * 2
     row = _row(storage.dtype, heads, part.key_dim, part.value_dim)
     return row + (storage.dtype.key.bytes_of(part.index_dim) if part.index_dim else 0)
 

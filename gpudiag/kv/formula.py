@@ -78,8 +78,6 @@ def _attention_term(part: Attention, layers: str, storage: Storage, words: Words
     heads = words["f-heads"].format(count=max(1, part.kv_heads // storage.tp))
     key, value = storage.dtype.key, storage.dtype.value
     index = words["f-index-key"] if part.index_dim else ""
-    if storage.window_float16 and part.window is not None:
-        return f"{layers} × {heads} × ({part.key_dim} + {part.value_dim}) × 2 B"
     if key == value and part.key_dim == part.value_dim:
         return f"2 × {layers} × {heads} × {part.key_dim} × {_element(key, part.key_dim)}{index}"
     keys = f"{part.key_dim} × {_element(key, part.key_dim)}"

@@ -48,6 +48,7 @@ NAME_ALIASES = {
     "cache_max_entry_count": "gpu_memory_utilization",
     "cuda_memory_fraction": "gpu_memory_utilization",
     "page_size": "block_size",
+    "ubatch_size": "max_num_batched_tokens",
     "context_length": "max_model_len",
     "context": "tokens",
     "batch": "requests",

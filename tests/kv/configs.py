@@ -132,6 +132,19 @@ GLM_52: Config = {
 MISTRAL_WINDOW: Config = {**LLAMA_8B, "model_type": "mistral", "sliding_window": 4096}
 MISTRAL_WINDOW |= {"max_position_embeddings": 32768}
 
+LAGUNA: Config = {
+    "architectures": ["LagunaForCausalLM"],
+    "model_type": "laguna",
+    "hidden_size": 3072,
+    "num_hidden_layers": 48,
+    "num_attention_heads": 48,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "layer_types": (["full_attention"] + ["sliding_attention"] * 3) * 12,
+    "sliding_window": 512,
+    "vocab_size": 100352,
+}
+
 GEMMA_3_27B: Config = {
     "architectures": ["Gemma3ForConditionalGeneration"],
     "model_type": "gemma3",
@@ -172,6 +185,13 @@ GPT_OSS_120B: Config = {
         "quant_method": "mxfp4",
         "modules_to_not_convert": ["model.layers.*.self_attn", "model.embed_tokens", "lm_head"],
     },
+}
+
+GPT_OSS_20B: Config = {
+    **GPT_OSS_120B,
+    "num_hidden_layers": 24,
+    "layer_types": ["sliding_attention", "full_attention"] * 12,
+    "num_local_experts": 32,
 }
 
 GEMMA_4_E4B: Config = {

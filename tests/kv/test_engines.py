@@ -178,13 +178,46 @@ def test_llama_cpp_keeps_states_in_f32_and_one_more_per_draft_token():
     assert 3 * once == thrice
 
 
-def test_llama_cpp_leaves_window_layers_at_f16_when_the_rest_is_quantised():
-    plain, quantised = (
-        ask(configs.GEMMA_3_27B, tokens=32_768, engine="llama.cpp", kv_dtype=dtype).fixed_bytes_per_request
-        for dtype in ("f16", "q8_0")
-    )
+def test_llama_cpp_quantises_window_layers_like_the_rest():
+    """Laguna at 1,048,576 cells: 13824.00 MiB for 12 full layers, 40.50 MiB for 36 windows of 1,024 cells."""
+    answer = ask(configs.LAGUNA, tokens=1_048_576, engine="llama.cpp", kv_dtype="q4_0")
 
-    assert plain == quantised
+    assert answer.total_bytes / MIB == 13_824 + 40.5
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        pytest.param(configs.MISTRAL_WINDOW, 4096, id="mistral 0.1"),
+        pytest.param({**configs.MISTRAL_WINDOW, "model_type": "phi3"}, 4096, id="phi-3"),
+    ],
+)
+def test_llama_cpp_keeps_every_token_where_all_layers_have_a_window(config, expected):
+    answer = ask(config, tokens=32_768, engine="llama.cpp")
+
+    assert answer.total_bytes / MIB == expected
+    assert "llama-window-off" in {note.key for note in answer.notes}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param({"tokens": 131_072}, 3072 + 18, id="one slot of 131,072"),
+        pytest.param({"tokens": 2048, "requests": 8, "ubatch_size": 256}, 384 + 96, id="smaller micro batch"),
+    ],
+)
+def test_llama_cpp_gives_a_window_room_for_one_micro_batch(options, expected):
+    answer = ask(configs.GPT_OSS_20B, engine="llama.cpp", **options)
+
+    assert answer.total_bytes / MIB == expected
+
+
+def test_tensorrt_llm_keeps_window_layers_at_full_length():
+    """Allocated 0.56 GiB for max tokens in paged KV cache (8224): gpt-oss-120b, 36 layers."""
+    pool = 8224 * 36 * 2 * 8 * 64 * 2
+    answer = ask("gpt-oss-120b", engine="tensorrt-llm", max_model_len=8224, kv_cache_memory_bytes=pool)
+
+    assert answer.pool_tokens == 8224
 
 
 @pytest.mark.parametrize(

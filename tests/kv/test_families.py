@@ -183,6 +183,14 @@ def test_linear_attention_is_read_by_the_keys_beside_it():
     assert ask(KIMI_LINEAR).bytes_per_token == 576 * 2
 
 
+def test_indexed_attention_is_read_where_its_indexer_is_known():
+    saved = {**configs.DEEPSEEK_V32, "layer_types": ["indexed_attention"] * 61}
+
+    assert ask(saved).bytes_per_token == 61 * (656 + 132)
+    with pytest.raises(UnknownLayer, match="unknown type 'indexed_attention'"):
+        ask({**configs.LLAMA_8B, "layer_types": ["indexed_attention"] * 32})
+
+
 @pytest.mark.parametrize(
     "config",
     [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
-from gpudiag.kv.cache import Stage, Storage, fullest, stages
+from gpudiag.kv.cache import Stage, Storage, fullest, stages, window_of
 from gpudiag.kv.dtypes import CacheDtype
 from gpudiag.kv.note import Note
 from gpudiag.kv.shape import ModelShape
@@ -74,9 +74,19 @@ class Engine:
             speculative=self.setup.speculative,
         )
 
+    @property
+    def cuts_windows(self) -> bool:
+        """Whether window layers stop growing; without that they keep every token, as full ones do."""
+        return True
+
+    @property
+    def has_windows(self) -> bool:
+        return any(window_of(part) is not None for part in self.shape.parts())
+
     @cached_property
     def stages(self) -> list[Stage]:
-        return self.dealt or stages(self.shape, self.setup.pp, draft=self.setup.speculative > 0)
+        found = self.dealt or stages(self.shape, self.setup.pp, draft=self.setup.speculative > 0)
+        return found if self.cuts_windows else [stage.unwindowed() for stage in found]
 
     def stage(self, tokens: int) -> Stage:
         return self.stages[0] if len(self.stages) == 1 else fullest(self.stages, self.storage, tokens)

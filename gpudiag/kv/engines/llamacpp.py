@@ -6,6 +6,7 @@ from functools import cached_property
 
 from gpudiag.kv.cache import Stage, Storage, rate, state_bytes, window_of
 from gpudiag.kv.engines.base import GIB, Budget, Engine
+from gpudiag.kv.layers import Attention
 from gpudiag.kv.note import Note, note
 
 CELLS = 256  # contexts are rounded up to this many cells
@@ -25,8 +26,17 @@ class LlamaCpp(Engine):
             tp=self.setup.tp,
             state_float32=True,
             speculative=self.setup.speculative,
-            window_float16=self.setup.dtype.key.denominator == 32,
         )
+
+    @property
+    def cuts_windows(self) -> bool:
+        """Only beside full layers: Mistral 0.1, Phi-3 and StarCoder 2 keep every token."""
+        return any(isinstance(part, Attention) and part.window is None for part in self.shape.parts())
+
+    @property
+    def micro_batch(self) -> int:
+        """Tokens of one step (`--ubatch-size`), for which a window has room beside its own cells."""
+        return self.setup.max_num_batched_tokens or MICRO_BATCH
 
     @property
     def copies(self) -> int:
@@ -55,7 +65,7 @@ class LlamaCpp(Engine):
         )
 
     def _window_cells(self, window: int, tokens: int) -> int:
-        return _padded(min(_padded(tokens), window + MICRO_BATCH))
+        return _padded(min(_padded(tokens), window + self.micro_batch))
 
     def budget(self) -> Budget:
         setup = self.setup
@@ -70,15 +80,15 @@ class LlamaCpp(Engine):
 
     def _compute_buffer(self) -> int:
         """Logits of a micro batch in f32 and a few hidden states."""
-        return MICRO_BATCH * (self.shape.vocabulary * 4 + 16 * self.shape.hidden * 4)
+        return self.micro_batch * (self.shape.vocabulary * 4 + 16 * self.shape.hidden * 4)
 
     def notes(self, tokens: int) -> list[Note]:
         found = [note("llama-cells", cells=_padded(tokens), step=CELLS)]
         parts = [part for part, _ in self.stage(tokens).parts]
         if any(window_of(part) for part in parts):
-            found.append(note("llama-window", batch=MICRO_BATCH))
-            if self.storage.window_float16:
-                found.append(note("llama-window-f16"))
+            found.append(note("llama-window", batch=self.micro_batch))
+        if self.has_windows and not self.cuts_windows:
+            found.append(note("llama-window-off"))
         if self.setup.speculative:
             found.append(note("llama-copies", copies=self.copies))
         return found

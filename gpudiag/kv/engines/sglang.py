@@ -13,7 +13,17 @@ from gpudiag.kv.engines.base import GIB, Budget, Engine
 from gpudiag.kv.note import Note, note
 
 # Architectures whose window layers get a pool of their own; all others keep full length there.
-TWO_POOLS = ("Llama4", "GptOss", "MiMoV2", "Step3p", "Gemma4")
+TWO_POOLS = (
+    "Llama4",
+    "GptOss",
+    "MiMoV2",
+    "Step3p",
+    "Gemma4",
+    "Laguna",
+    "Mellum",
+    "MuseGlimmer",
+    "GraniteSWA",
+)
 WINDOW_SHARE = 0.8  # swa_full_tokens_ratio
 STATE_TO_TOKENS = 0.9  # mamba_full_memory_ratio
 STATES_PER_REQUEST = 3  # running, and what the radix cache keeps
@@ -26,6 +36,10 @@ class Sglang(Engine):
     @property
     def two_pools(self) -> bool:
         return any(name.startswith(TWO_POOLS) for name in self.shape.architectures)
+
+    @property
+    def cuts_windows(self) -> bool:
+        return self.two_pools
 
     @property
     def page(self) -> int:
@@ -43,9 +57,7 @@ class Sglang(Engine):
 
     def bytes_per_token(self, tokens: int) -> int:
         full, window = self.cell()
-        if not window:
-            return full
-        return full + (round(window * WINDOW_SHARE) if self.two_pools else window)
+        return full + round(window * WINDOW_SHARE)
 
     def fixed_bytes(self, tokens: int) -> int:
         return self.states()
@@ -112,9 +124,8 @@ class Sglang(Engine):
         return round((mib - reserve) / mib, 3)
 
     def notes(self, tokens: int) -> list[Note]:
-        _, window = self.cell()
         found = []
-        if window:
+        if self.has_windows:
             found.append(
                 note("sglang-two-pools", share=WINDOW_SHARE) if self.two_pools else note("sglang-full")
             )

@@ -12,11 +12,14 @@ from gpudiag.kv.traits import encoder, heads, latent, patterns, recurrent
 
 Parts = tuple[Part, ...]
 
+# transformers 5 calls sparse layers so; only the indexer of latent attention is known, not those of Qwen 4.
+INDEXED = "indexed_attention"
+
 
 def parts_of(kind: str, config: Config, layer: int) -> Parts:
     """What layer number `layer`, of this kind, keeps. Raises UnknownLayer that names the kind."""
     reader = KINDS.get(kind)
-    if reader is None:
+    if reader is None or (kind == INDEXED and not latent.has_indexer(config)):
         known = ", ".join(sorted(name for name in KINDS if " " not in name))
         raise UnknownLayer("refused-layer-kind", layer=layer, kind=kind, known=known)
     return reader(config, layer)
@@ -124,7 +127,7 @@ KINDS: dict[str, Callable[[Config, int], Parts]] = {
     "local_attention": sliding,
     "chunked_attention": chunked,
     "deepseek_sparse_attention": full,
-    "indexed_attention": full,
+    INDEXED: full,
     "block attention": block_attention,
     "block sparse": block_sparse,
     "compressed": latent.compressed,

@@ -18,6 +18,10 @@ def is_latent(config: Config) -> bool:
     return bool(config.text.get("kv_lora_rank"))
 
 
+def has_indexer(config: Config) -> bool:
+    return is_latent(config) and bool(config.text.get("index_head_dim"))
+
+
 def latent(config: Config, layer: int) -> tuple[Part, ...]:
     rank, rope = config.number("kv_lora_rank"), config.number("qk_rope_head_dim")
     nope = config.number("qk_nope_head_dim", default=128)

@@ -77,6 +77,12 @@ def _families(here: Parts) -> Iterator[str]:
             "1 while the store cannot be written.",
             int(writer.trouble is not None),
         ),
+        (
+            "gpudiag_store_log_kept_bytes",
+            "gauge",
+            "Bytes in SQLite's log that another program's transaction keeps from being moved into the file.",
+            here.store.kept_log.bytes,
+        ),
         ("gpudiag_start_time_seconds", "gauge", "When this server started.", here.started_at),
     ):
         yield _family(name, kind, text, [({}, value)])

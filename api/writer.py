@@ -36,6 +36,7 @@ TICK_SECONDS = 1.0
 TICK_LASTS = 0.05  # reports wait so long at most
 PACK_SECONDS = 900.0
 CHECKPOINT_SECONDS = 2.0  # else the report whose commit fills the log would wait for it
+LOOK_SECONDS = 60.0
 KEEP_SECONDS = 300.0
 
 
@@ -388,12 +389,24 @@ class Writer:
                 return
 
     def _keep(self) -> None:
-        kept_at = time.monotonic()
+        kept_at = looked_at = time.monotonic()
         while not self._stopping.wait(CHECKPOINT_SECONDS):
-            self._safely(self.store.checkpoint)
+            self._safely(self._empty_log)
+            if time.monotonic() - looked_at > LOOK_SECONDS:
+                looked_at = time.monotonic()
+                self.look_now()
             if time.monotonic() - kept_at > KEEP_SECONDS:
                 kept_at = time.monotonic()
                 self._safely(self.keep_now)
+
+    def _empty_log(self) -> None:
+        news = self.store.checkpoint()
+        if news is not None:
+            log.warning("%s", news.said("en"))
+
+    def look_now(self) -> None:
+        """See whether another program spoilt the store: what is read and written often would not meet it."""
+        self._safely(self.store.look)
 
     def keep_now(self) -> int:
         """Delete what is older than what is kept."""

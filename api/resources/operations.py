@@ -34,8 +34,13 @@ def readyz() -> Response:
     if trouble is not None:
         return json_answer({"status": "not ready", "reason": str(trouble)}, 503)
     said = {"status": "ready", "windows": "all" if here.writer.all_loaded else "loading"}
+    notes = []
     if here.store.damaged is not None:
-        said["note"] = "the store was damaged, set aside and started anew; see the log"
+        notes.append("the store was damaged, set aside and started anew; see the log")
+    if here.store.kept_log.warning is not None:
+        notes.append(here.store.kept_log.warning.said("en"))
+    if notes:
+        said["note"] = "; ".join(notes)
     return json_answer(said)
 
 

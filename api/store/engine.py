@@ -25,7 +25,9 @@ HEAD = "0001"
 """The newest migration: a store that has it is opened without loading Alembic."""
 
 PAGE_BYTES = 16_384  # blobs of some KiB fit without overflow pages
-MOST_LOG_PAGES = 4_000  # a commit that finds more waits until they are in the file; see Store.checkpoint
+# What a busy server writes within some seconds. A commit that finds more waits until it is in the file (see
+# Store.checkpoint); a log that grew beyond, for somebody kept it, is cut to this at the first commit after.
+MOST_LOG_BYTES = 64 << 20
 BUSY_SECONDS = 5.0
 
 
@@ -92,8 +94,8 @@ def _sqlite(url: URL) -> Engine:
             connection.executescript(f"PRAGMA page_size={PAGE_BYTES}; PRAGMA auto_vacuum=INCREMENTAL;")
         connection.executescript(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;"
-            "PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
-            f"PRAGMA wal_autocheckpoint={MOST_LOG_PAGES};"
+            f"PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit={MOST_LOG_BYTES};"
+            f"PRAGMA wal_autocheckpoint={MOST_LOG_BYTES // PAGE_BYTES};"
         )
 
     @event.listens_for(engine, "begin")
@@ -207,13 +209,15 @@ def named(error: BaseException, url: URL) -> StoreError:
 
 
 def set_aside(url: URL | str, now: float | None = None) -> Path | None:
-    """Move a damaged SQLite file (and its log) out of the way; returns where it lies now."""
+    """Move a damaged SQLite file (and its log) out of the way; returns where it lies, None without one."""
     path = file_of(url)
-    if path is None or not path.exists():
+    if path is None:
         return None
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
+    moved = False
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.replace(f"{path}{suffix}", f"{aside}{suffix}")
-    return aside
+            moved = True
+    return aside if moved else None

@@ -12,12 +12,21 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, delete, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.store import tables
+from api.store import outside, tables
 from api.store.decisions import Decisions
-from api.store.engine import StoreCorrupt, file_of, hold, named_errors, open_engine, set_aside
+from api.store.engine import (
+    MOST_LOG_BYTES,
+    StoreCorrupt,
+    file_of,
+    hold,
+    named_errors,
+    open_engine,
+    set_aside,
+)
 from api.store.episodes import Episodes
 from api.store.snapshots import Snapshots
 from api.store.tokens import Tokens
+from api.words import Sentence
 
 NODE_LOCK, LEAD_LOCK = 0x6770, 0x67706C64  # PostgreSQL advisory locks
 BATCH_ROWS = 200
@@ -35,6 +44,7 @@ class Store:
         self._leading: Connection | None = None
         self._leads = False
         self._asking = threading.Lock()
+        self.kept_log = outside.KeptLog(MOST_LOG_BYTES)
         self._pen = threading.Lock()
         self._writer: Connection | None = None  # of SQLite, which lets one write at a time
         try:
@@ -46,12 +56,17 @@ class Store:
 
     def _open(self) -> Engine:
         try:
-            return open_engine(self.url)
+            return self._opened()
         except StoreCorrupt:
             self.damaged = set_aside(self.url)
             if self.damaged is None:
                 raise
-            return open_engine(self.url)
+            return self._opened()
+
+    def _opened(self) -> Engine:
+        engine, file = open_engine(self.url), file_of(self.url)
+        self._inode = _inode(file) if file is not None else None
+        return engine
 
     def _release(self) -> None:
         if self._held is not None:
@@ -136,7 +151,7 @@ class Store:
         self._drop_writer()
         self.engine.dispose()
         self.damaged = set_aside(self.url)
-        self.engine = open_engine(self.url)
+        self.engine = self._opened()
         return self.damaged
 
     def close(self) -> None:
@@ -147,11 +162,31 @@ class Store:
 
     # ---- keeping it small
 
-    def checkpoint(self) -> None:
-        """Move what was committed from SQLite's log into the file, beside those who read and write."""
-        if self.embedded:
-            with named_errors(self.engine), contextlib.closing(self.engine.raw_connection()) as raw:
-                raw.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+    def checkpoint(self) -> Sentence | None:
+        """Move what was committed from SQLite's log into the file, beside those who read and write.
+
+        Returns what there is to say of a log that somebody keeps, who still reads what was there before.
+        """
+        file = self.file
+        if file is None or not self.embedded:
+            return None
+        with named_errors(self.engine), contextlib.closing(self.engine.raw_connection()) as raw:
+            cursor = raw.cursor()
+            _, pages, moved = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            (page_bytes,) = cursor.execute("PRAGMA page_size").fetchone()
+        return self.kept_log.note(file, (pages - moved) * page_bytes)
+
+    def look(self) -> None:
+        """Read a little of the file past every cache; raises StoreCorrupt when another program spoilt it."""
+        file = self.file
+        if file is None or not self.embedded:
+            return
+        if self._inode != _inode(file):
+            raise StoreCorrupt("store.replaced", where=file)
+        with named_errors(self.engine):
+            wrong = outside.look(file)
+        if wrong is not None:
+            raise StoreCorrupt("store.damaged", where=file, reason=wrong)
 
     def keep_since(self, oldest: float, pause: float = 0.02) -> int:
         """Delete what is older than `oldest`, in small batches; returns how many snapshots went."""
@@ -208,3 +243,10 @@ class Store:
                 connection.rollback()
                 raw.executescript("PRAGMA incremental_vacuum(128)")
             time.sleep(pause)
+
+
+def _inode(file: Path) -> int | None:
+    """Which file it is, whatever its name; None where there is none."""
+    with contextlib.suppress(OSError):
+        return file.stat().st_ino
+    return None

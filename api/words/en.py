@@ -92,8 +92,7 @@ SENTENCES: dict[str, str] = {
     "http.415": "The body is of a kind that {path} does not read.",
     "http.other": "{description}",
     "bug": "gpudiag failed here ({name}); this is a bug, the server's log has the details",
-    "no.page": "There is no page at this address.",
-    "home": "All nodes",
+    "no.page": "There is no page at `{path}`.",
     # the store
     "store.psycopg": (
         "store: PostgreSQL needs the psycopg package; install it: pip install 'gpudiag[postgresql]'"
@@ -110,6 +109,17 @@ SENTENCES: dict[str, str] = {
     "store.readonly": "store {where} is read-only; give its file and folder to this user, or --store",
     "store.full": "store {where}: no space is left; free some, or keep less: --keep 1d",
     "store.damaged": "store {where} is damaged ({reason})",
+    "store.replaced": (
+        "store {where} was removed or replaced by another program while this server has it open; "
+        "stop the server before you do that"
+    ),
+    "store.log.kept": (
+        "store {where}: its log holds {mebibytes} MiB that cannot be moved into the file, and grows with "
+        "every report, since a transaction on the file stays open; it has open beside this server: {who}; "
+        "end that program or its transaction"
+    ),
+    "store.log.nobody": "nobody whom this user may see",
+    "store.log.emptied": "store {where}: its log is moved into the file again",
     "store.busy": "store {where} is held by another process; is another gpudiag running on it?",
     "store.closed": "store {where} cannot be opened; may this user write there? See --store",
     "store.disk": "store {where}: the disk fails to read or write ({reason}); see dmesg",

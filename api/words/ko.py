@@ -100,8 +100,7 @@ SENTENCES: dict[str, str] = {
     "http.415": "{path} 주소에서 읽지 않는 종류의 본문입니다.",
     "http.other": "요청을 처리할 수 없습니다({status}): {description}",
     "bug": "gpudiag 내부에서 실패했습니다({name}). 버그이며 자세한 내용은 서버의 로그에 있습니다",
-    "no.page": "이 주소에는 페이지가 없습니다.",
-    "home": "전체 노드",
+    "no.page": "`{path}` 주소에는 페이지가 없습니다.",
     # 저장소
     "store.psycopg": (
         "store: PostgreSQL에는 psycopg 패키지가 필요합니다. 설치하십시오: pip install 'gpudiag[postgresql]'"
@@ -125,6 +124,17 @@ SENTENCES: dict[str, str] = {
     ),
     "store.full": ("저장소 {where}: 남은 공간이 없습니다. 공간을 비우거나 보관 기간을 줄이십시오: --keep 1d"),
     "store.damaged": "저장소 {where}: 손상되었습니다({reason})",
+    "store.replaced": (
+        "저장소 {where}: 서버가 열어 둔 동안 다른 프로그램이 파일을 지우거나 바꾸었습니다. "
+        "그렇게 하기 전에는 서버를 멈추십시오"
+    ),
+    "store.log.kept": (
+        "저장소 {where}: 로그에 있는 {mebibytes} MiB를 파일로 옮길 수 없고, 보고가 올 때마다 커집니다. "
+        "파일에 열린 채로 남은 트랜잭션이 있기 때문입니다. 이 서버 말고 파일을 열어 둔 프로그램: {who}. "
+        "그 프로그램이나 트랜잭션을 끝내십시오"
+    ),
+    "store.log.nobody": "이 사용자가 볼 수 있는 것은 없음",
+    "store.log.emptied": "저장소 {where}: 로그를 다시 파일로 옮깁니다",
     "store.busy": (
         "저장소 {where}: 다른 프로세스가 사용 중입니다. 같은 저장소로 실행 중인 gpudiag가 있는지 확인하십시오"
     ),

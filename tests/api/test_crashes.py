@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import select
 import signal
 import sqlite3
@@ -21,8 +22,9 @@ import zstandard
 from api.store.engine import PAGE_BYTES
 from gpudiag.client import ApiError, Busy, Client
 from gpudiag.model import AgentReading, GpuReading, Snapshot
+from tests.api.conftest import Api, ReportingNode
 from tests.store.conftest import postgresql, postgresql_server
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 __all__ = ["postgresql", "postgresql_server"]
 
@@ -42,7 +44,7 @@ class Process:
 
     def ready(self) -> Process:
         assert self.process.stdout is not None
-        readable, _, _ = select.select([self.process.stdout], [], [], 30)
+        readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE_SECONDS)
         line = self.process.stdout.readline() if readable else ""
         assert "serves at" in line, self.fails()
         self.url = line.split()[-1]
@@ -54,12 +56,12 @@ class Process:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=PATIENCE_SECONDS)
         return self.process.returncode
 
     def fails(self) -> str:
         """What it says when it does not start."""
-        _, said = self.process.communicate(timeout=30)
+        _, said = self.process.communicate(timeout=PATIENCE_SECONDS)
         return said
 
     def memory_kib(self) -> int:
@@ -196,21 +198,16 @@ def test_a_store_damaged_while_it_runs_stops_no_service(
 ) -> None:
     path = tmp_path / "store.sqlite3"
     running = serve(f"sqlite:///{path}").ready()
-    with Client(running.url, timeout=30) as client:
+    with Client(running.url, timeout=PATIENCE_SECONDS) as client:
         for sequence in range(40):
             client.send([snapshot(f"node-{i}", sequence) for i in range(20)])
-        size = path.stat().st_size
+        size, noise = path.stat().st_size, random.Random(1)
         for file in (path, Path(f"{path}-wal")):
             with file.open("r+b") as damaged:
-                damaged.write(os.urandom(max(size, file.stat().st_size)))
+                damaged.write(noise.randbytes(max(size, file.stat().st_size)))
 
-        accepted = 0
         for sequence in range(40, 400):
-            try:
-                accepted += client.send(snapshot("node-1", sequence))["stored"]
-            except Busy:
-                time.sleep(0.05)
-        assert accepted > 100
+            until(lambda sequence=sequence: is_taken(client, snapshot("node-1", sequence)))  # type: ignore[misc]
         assert client.diagnosis("node-1")["node"] == "node-1"
     running.kill()
 
@@ -218,6 +215,15 @@ def test_a_store_damaged_while_it_runs_stops_no_service(
     with Client(running.url) as client:
         assert client.send(snapshot("node-1", 500))["stored"] == 1
     assert list(tmp_path.glob("store.sqlite3.damaged-*"))
+
+
+def is_taken(client: Client, report: bytes) -> bool:
+    """Whether it is stored now or was, as an agent wants to know that comes again after a refusal."""
+    try:
+        answer = client.send(report)
+    except Busy:
+        return False
+    return bool(answer["stored"] + answer["duplicates"])
 
 
 def test_damage_that_no_report_meets_is_met_by_the_clock_and_the_store_set_aside(
@@ -229,7 +235,7 @@ def test_damage_that_no_report_meets_is_met_by_the_clock_and_the_store_set_aside
         client.send([snapshot("node-1", sequence, time.time() - 400 + sequence) for sequence in range(400)])
         with sqlite3.connect(path) as connection:
             page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'windows'").fetchone()
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            until(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
         connection.close()
         with path.open("r+b") as damaged:
             damaged.seek((page[0] - 1) * PAGE_BYTES)
@@ -241,6 +247,31 @@ def test_damage_that_no_report_meets_is_met_by_the_clock_and_the_store_set_aside
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
+
+
+def test_a_store_that_was_overwritten_where_nobody_reads_is_set_aside_by_the_next_look(
+    api: Api, node: ReportingNode, tmp_path: Path
+) -> None:
+    node.passes(minutes=60)
+    api.parts.store.checkpoint()
+    node.passes(minutes=1)  # the log begins anew
+    script = (
+        "import os, sys; f = open(sys.argv[1], 'r+b'); f.seek(16384); f.write(os.urandom(int(sys.argv[2])))"
+    )
+    path = tmp_path / "store.sqlite3"
+    words = [sys.executable, "-c", script, str(path), str(path.stat().st_size - PAGE_BYTES)]
+    subprocess.run(words, check=True)
+    node.passes(minutes=1)
+    before = api.ask("GET", "/readyz")
+
+    until(lambda: api.parts.writer.look_now() or api.parts.store.damaged)
+
+    assert before["status"] == "ready" and "note" not in before
+    node.passes(minutes=1)
+    after = api.ask("GET", "/readyz")
+    assert after["status"] == "ready" and "set aside" in after["note"]
+    assert "node-3" == api.client.diagnosis("node-3")["node"]
+    assert 6 == api.parts.store.snapshots.count()
 
 
 def test_windows_that_another_version_packed_are_left_out_and_told_once(

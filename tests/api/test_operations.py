@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from api.endpoints import ENDPOINTS
+from api.store.engine import MOST_LOG_BYTES
+from api.store.snapshots import NewSnapshot
 from gpudiag.client import ApiError
 from tests.api.conftest import Api, ReportingNode
+from tests.waiting import until
 
 
 def test_every_route_is_described_with_its_role(api: Api) -> None:
@@ -60,6 +66,26 @@ def test_ready_means_that_reports_are_taken(api: Api) -> None:
     assert api.ask("GET", "/readyz")["status"] == "ready"
 
 
+def test_a_log_that_a_reader_keeps_is_told_until_it_ends(
+    api: Api, node: ReportingNode, tmp_path: Path
+) -> None:
+    node.reports()
+    store = api.parts.store
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.sqlite3")) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM nodes").fetchone()
+        for number in range(40):
+            with store.writing() as connection:
+                store.snapshots.add(connection, [NewSnapshot(1, number, number, 7, number, bytes(2 << 20))])
+        told = until(lambda: api.ask("GET", "/readyz").get("note"))
+        kept = re.search(r"^gpudiag_store_log_kept_bytes (\d+)$", api.ask("GET", "/metrics"), re.MULTILINE)
+
+    assert "MiB that cannot be moved" in told
+    assert kept is not None and int(kept[1]) > MOST_LOG_BYTES
+    until(lambda: "note" not in api.ask("GET", "/readyz"))
+    assert api.ask("GET", "/readyz")["status"] == "ready"
+
+
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nothing", 404), ("POST", "/v1/nodes", 405)])
 def test_errors_are_problems(api: Api, method: str, path: str, status: int) -> None:
     with pytest.raises(ApiError) as caught:
@@ -88,9 +114,22 @@ def test_a_browser_at_an_address_that_nothing_owns_gets_a_page(api: Api, path: s
     status, kind, body = visited(api, path, BROWSER)
 
     assert (status, kind) == (404, "text/html; charset=utf-8")
-    assert "이 주소에는 페이지가 없습니다." in body
-    assert 'href="/"' in body
+    assert "주소에는 페이지가 없습니다." in body
+    assert all(f'href="{link}"' in body for link in ("/", "/explain", "/kv", "/runbooks"))
     assert "<script" not in body
+
+
+def test_the_page_of_an_address_that_nothing_owns_leads_to_no_other_site(api: Api) -> None:
+    *_, body = visited(api, "//elsewhere.example/x", BROWSER)
+
+    assert 'href="//elsewhere' not in body
+
+
+def test_a_browser_that_asks_in_a_way_that_a_page_is_not_for_gets_a_page(api: Api) -> None:
+    status, kind, body = visited(api, "/logout", BROWSER)
+
+    assert (status, kind) == (405, "text/html; charset=utf-8")
+    assert 'href="/runbooks"' in body
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "application/json, text/html;q=0.5"])

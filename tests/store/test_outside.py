@@ -1,0 +1,137 @@
+"""Other programs that have the file open: they spoil it, take it away, or do not let go of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from api.store import Store, StoreCorrupt
+from api.store.engine import MOST_LOG_BYTES, PAGE_BYTES
+from api.store.snapshots import NewSnapshot
+
+NOW = 1_764_400_000.0
+OVERWRITES = "import os, sys; f = open(sys.argv[1], 'r+b'); f.seek({start}); f.write(os.urandom({size}))"
+READS_FOR_EVER = (
+    "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('BEGIN');"
+    "c.execute('SELECT count(*) FROM nodes').fetchone(); print('reads', flush=True); sys.stdin.read()"
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(f"sqlite:///{tmp_path}/store.sqlite3")
+    with store.writing() as connection:
+        store.snapshots.add_node(connection, "node-1", NOW)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def file(store: Store) -> Path:
+    assert store.file is not None
+    return store.file
+
+
+class Reports:
+    """Reports of one node, as the writer stores them."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.sequence = store, 0
+
+    def come(self, count: int, size: int = 4_000) -> None:
+        for _ in range(count):
+            self.sequence += 1
+            at, body = NOW + self.sequence, os.urandom(size)
+            with self.store.writing() as connection:
+                self.store.snapshots.add(connection, [NewSnapshot(1, at, at, 1, self.sequence, body)])
+
+
+@pytest.fixture
+def reports(store: Store) -> Reports:
+    return Reports(store)
+
+
+@pytest.fixture
+def another_program(file: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Run a script with the store's file, in a process of its own."""
+    with contextlib.ExitStack() as running:
+
+        def run(script: str) -> subprocess.Popen[str]:
+            words = [sys.executable, "-c", script, str(file)]
+            return running.enter_context(
+                subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            )
+
+        yield run
+
+
+def test_a_file_that_was_overwritten_is_noticed_though_the_writer_has_it_in_memory(
+    store: Store, file: Path, reports: Reports, another_program: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    reports.come(600)
+    store.checkpoint()
+    reports.come(20)  # the log begins anew: what was moved is in the file alone
+    store.look()
+    size = file.stat().st_size - PAGE_BYTES
+
+    assert another_program(OVERWRITES.format(start=PAGE_BYTES, size=size)).wait() == 0
+    reports.come(20)  # and nothing is noticed
+
+    with pytest.raises(StoreCorrupt, match="damaged"):
+        for _ in range(20):  # elsewhere each time: what is in the log is whole
+            store.look()
+
+
+def test_a_look_waits_for_no_writer_and_no_writer_for_a_look(store: Store, reports: Reports) -> None:
+    reports.come(10)
+
+    with store.writing():
+        store.look()
+    reports.come(1)
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_file_that_was_taken_away_is_noticed(
+    store: Store, file: Path, reports: Reports, replaced: bool
+) -> None:
+    reports.come(10)
+    if replaced:
+        other = Store(f"sqlite:///{file.with_name('other.sqlite3')}")
+        other.close()
+        os.replace(file.with_name("other.sqlite3"), file)
+    else:
+        file.unlink()
+
+    with pytest.raises(StoreCorrupt, match="removed or replaced"):
+        store.look()
+    store.start_afresh()
+    store.look()
+    assert store.snapshots.count() == 0
+
+
+def test_a_log_that_another_program_keeps_is_told_with_its_size_and_who_it_is(
+    store: Store, file: Path, reports: Reports, another_program: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    reader = another_program(READS_FOR_EVER)
+    assert reader.stdout is not None and reader.stdout.readline() == "reads\n"
+    reports.come(10)
+    quiet = store.checkpoint()
+    reports.come(40, size=2 << 20)
+    told = store.checkpoint()
+    again = store.checkpoint()
+    reader.communicate()
+    ended = store.checkpoint()
+    reports.come(1)
+
+    assert quiet is None and again is None
+    assert told is not None and re.search(rf" 8\d MiB .*\(pid {reader.pid}\)", told.said("en"))
+    assert f"(pid {reader.pid})" in told.said("ko")
+    assert ended is not None and store.kept_log.warning is None
+    assert Path(f"{file}-wal").stat().st_size <= MOST_LOG_BYTES

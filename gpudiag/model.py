@@ -548,7 +548,8 @@ MISSING_PARTS = (
     "joined",  # lines were run together and cannot be told apart
     "shortened",  # the author left something out: [...]
     "long",  # more than is read: only the beginning and the end were
-    "other_machine",  # a second machine's output, which is not judged here
+    "other_machine",  # another machine's output, which is not judged here
+    "state",  # a list of GPUs or links, which never tells how they are
 )
 
 

@@ -12,12 +12,15 @@ import html
 import re
 
 from gpudiag.smi.errors import LONGEST_BYTES, NotText, TooLarge
+from gpudiag.smi.machines import one_machine
+from gpudiag.smi.prefixes import without_continuation_marks, without_log_prefix, without_quotes
+from gpudiag.smi.wrappings import out_of_json, without_escapes, without_panes
 
 LONGEST_LINE = 20_000  # longer ones are no tool's output; they are cut, and say so
 
 MOST_LINES = 16_000  # more are no sample of anything: the beginning and the end are read
 MOST_LOG_LINES = 60_000
-LOOKED_AT = 400  # lines that are searched for the beginning of a tool's output
+LOOKED_AT = 400  # lines that are searched for the header of a list
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[@-_]|\[\d{1,3}(?:;\d{1,3}){0,6}m"
@@ -28,12 +31,15 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _HTML = ("</", "<pre", "<PRE", "<br", "<BR", "<p>", "<div", "<code", "<span", "<td", "<tr")
-_WINDOWS_PATH = re.compile(r"\b[A-Z]:\\(?!\\)[A-Z]")
 _BREAKING = re.compile(r"^</?(?:p|br|div|tr|pre|li|h\d|table|blockquote|body)\b", re.IGNORECASE)
 _ENTITY = re.compile(
     r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|lt|gt|amp|quot|apos|nbsp|ensp|emsp|thinsp|middot|bull|ldquo|rdquo);"
 )
-_FENCE = re.compile(r"(?:```|~~~)(?:[a-z]{1,12}(?=\s*(?:\n|$)))?")
+_FENCE = re.compile(
+    r"(?:```|~~~)(?:[a-z]{1,12}(?=\s*(?:\n|$)))?|\{(?:code|noformat)(?::[^{}\n]{0,80})?\}|\[/?(?:code|pre|quote)\]",
+    re.IGNORECASE,
+)  # of Markdown, of Jira, of forums
+_FENCES = ("```", "~~~", "{code", "{noformat", "[code]", "[/code]", "[pre]", "[CODE]", "[quote]")
 _LOOKALIKES = str.maketrans(
     {
         **dict.fromkeys("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
@@ -46,6 +52,7 @@ _LOOKALIKES = str.maketrans(
         **dict.fromkeys("\u2018\u2019", "'"),
         **dict.fromkeys("\u201c\u201d", '"'),
         "\uff1a": ":",
+        "\u2026": "...",
         "\uff05": "%",
     }
 )  # fmt: skip
@@ -92,15 +99,14 @@ def cleaned(text: str) -> str:
         text = text.replace("\r", "\n")
     if "\x1b" in text or "[0m" in text:
         text = _ESCAPES.sub("", text)
-    if "\\n" in text and "\n" not in text.strip() and not _WINDOWS_PATH.search(text):
-        text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+    text = without_panes(without_escapes(out_of_json(text)))
     if "<" in text and any(mark in text for mark in _HTML):
         text = _TAG.sub(lambda tag: "\n" if _BREAKING.match(tag[0]) else "", text)
     if "&" in text and _is_html(text):
         text = html.unescape(text)
     if not text.isascii():
         text = text.translate(_LOOKALIKES)
-    if "```" in text or "~~~" in text:
+    if any(fence in text for fence in _FENCES):
         text = _FENCE.sub("\n", text)
     if "\t" in text:
         text = "\n".join(line.expandtabs(8) for line in text.split("\n"))
@@ -138,78 +144,22 @@ _BARE_XID = re.compile(r"Xid \([^()]{4,40}\): ?\d{1,6}\s{0,8}$")
 _LOG_START = re.compile(r"\s{0,8}(?:\[|<\d|NVRM|kernel|kern |nvidia|[A-Z][a-z]{2} [ \d]\d |\d{4}-)")
 
 
-def lines_of(text: str) -> tuple[list[str], bool]:
-    """Lines of cleaned text, with quotes, log prefixes and hard wraps undone; and whether any were left out."""
+def lines_of(text: str) -> tuple[list[str], set[str]]:
+    """Lines of cleaned text, with quotes, log prefixes and hard wraps undone; and what of it was left out."""
     written = [line[:LONGEST_LINE] for line in text.split("\n")]
     if len(written) > MOST_LINES:
         written = [line for line in written if line and not line.isspace()]
     lines = _ends(written, MOST_LINES)
-    left_out = len(lines) < len(written)
-    lines = _without_continuation_marks(_without_quotes(lines))
-    return _unwrapped(_without_log_prefix(lines)), left_out
+    left_out = {"long"} if len(lines) < len(written) else set()
+    lines = without_continuation_marks(without_quotes(lines))
+    lines, others = one_machine(lines)
+    if others:
+        left_out.add("other_machine")
+    return _unwrapped(without_log_prefix(lines)), left_out
 
 
 def _ends(lines: list[str], most: int) -> list[str]:
     return lines if len(lines) <= most else [*lines[: most // 10], *lines[len(lines) - (most - most // 10) :]]
-
-
-_QUOTED = re.compile(r"^\s{0,3}(?:>\s?)+")
-_COMMENTED = re.compile(r"^# ?")
-_LOGGED = re.compile(
-    r"^(?:[\w.-]{1,40} +\| ?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,12}(?:Z|[+-]\d\d:?\d\d)? (?:\S{1,60}: ?)?)"
-)
-
-
-def _without_quotes(lines: list[str]) -> list[str]:
-    """Take away marks that stand before nearly every line: quotes, comments, a container's name, a time."""
-    written = [line for line in lines if line and not line.isspace()]
-    quoted = sum(line.lstrip().startswith(">") for line in written)
-    if quoted >= 2 and quoted * 2 >= len(written):
-        return [_QUOTED.sub("", line) for line in lines]
-    if len(written) >= 3 and all(line[0] == "#" for line in written):
-        return [_COMMENTED.sub("", line) for line in lines]
-    if len(written) >= 2 and not any("NVRM" in line for line in written[:50]):
-        logged = _LOGGED.match(written[0])
-        if logged is not None and all(_LOGGED.match(line) for line in written):
-            return [_LOGGED.sub("", line) for line in lines]
-    return lines
-
-
-def _without_continuation_marks(lines: list[str]) -> list[str]:
-    """Take away the backslash that some copies put at the end of nearly every line."""
-    marked = sum(line.endswith(" \\") for line in lines)
-    if marked < 3 or marked * 2 < sum(bool(line.strip()) for line in lines):
-        return lines
-    return [line[:-2] if line.endswith(" \\") else line for line in lines]
-
-
-_ANCHORS = re.compile(
-    r"==============NVSMI LOG|<\?xml|<nvidia_smi_log|<!DOCTYPE nvidia_smi_log|\+-----|# gpu |#Date |"
-    r"\S{0,60}nvidia-smi --?[a-z]|\b(?:timestamp|index|name|uuid|count|gpu_name|gpu_uuid|gpu_bus_id|pid|pci\.bus_id|driver_version|pstate|"
-    r"utilization\.gpu|memory\.(?:used|total)|power\.draw|temperature\.gpu)(?: \[[a-zA-Z%/]{1,16}\])?, [a-z]"
-)
-_DIGITS = re.compile(r"[0-9]")
-_MARKS = frozenset("'\"`|#*->$ ")
-
-
-def _without_log_prefix(lines: list[str]) -> list[str]:
-    """Take away what a log put before every line: what stands before a known first line, digits aside."""
-    bare = 0
-    for line in lines[:LOOKED_AT]:
-        anchor = _ANCHORS.search(line) if len(line) < LONGEST_LINE else None
-        if anchor is None:
-            continue
-        prefix = line[: anchor.start()]
-        if len(prefix) < 4 or set(prefix) <= _MARKS:
-            bare += 1
-            if bare == 3:
-                break  # this text has none
-            continue
-        shape, width = _DIGITS.sub("0", prefix), len(prefix)
-        fits = [_DIGITS.sub("0", other[:width]) == shape for other in lines]
-        if sum(fits) >= (2 if shape != prefix else 3):
-            return [other[width:] if fit else other for other, fit in zip(lines, fits, strict=True)]
-    return lines
 
 
 def _unwrapped(lines: list[str]) -> list[str]:

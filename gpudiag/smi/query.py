@@ -365,16 +365,16 @@ def _parsed(text: str) -> _Line | None:
 
 
 def _is_flat(lines: Iterable[str]) -> bool:
-    """Whether the indentation was lost: values of sections stand at the margin."""
-    indented = 0
+    """Whether the indentation was lost, or all but one blank: values of sections stand at the margin."""
+    in_a_section = False
     for line in lines:
         if " : " in line and len(line) < LONGEST:
             bare = _MARKS.sub(r"\1", line)
-            if bare[:1] == " ":
-                indented += 1
-            elif _key(bare.partition(" : ")[0]) in ("total", "used", "current", "pending", "sm", "gpu"):
-                return indented == 0
-    return False
+            if bare[:2] == "  ":
+                return False
+            key = _key(bare.partition(" : ")[0])
+            in_a_section |= key in ("total", "used", "current", "pending", "sm", "gpu")
+    return in_a_section
 
 
 def _or_none(convert: v.Convert, text: str):  # type: ignore[no-untyped-def]

@@ -64,8 +64,7 @@ def _parts(text: str) -> Parts:
     parts = Parts()
     text = _take_xml(text, parts)
     lines, left_out = lines_of(text)
-    if left_out:
-        parts.missing.add("long")
+    parts.missing |= left_out
     parts.events = events_of(log_lines(text))
     log = Log(lines)
     parts.failures, parts.shortages = failures_of(log), shortages_of(log)
@@ -89,7 +88,7 @@ def _parts(text: str) -> Parts:
     parts.sheets += query.sheets
     parts.hints = hints_of(left)
     if parts.sheets and all(sheet.format in ("listing", "topology") for sheet in parts.sheets):
-        parts.missing.add("gpu_part")
+        parts.missing.add("state")
     parts.formats = list(dict.fromkeys(sheet.format for sheet in parts.sheets))
     if parts.events:
         parts.formats.append("kernel_log")

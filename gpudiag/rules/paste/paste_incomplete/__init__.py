@@ -6,6 +6,7 @@ from gpudiag.window import Window
 
 # which part is missing → the wording, in the order in which one is chosen
 VARIANTS = {
+    "other_machine": "other-machine",
     "joined": "joined",
     "gpus": None,
     "document": "cut-short",
@@ -14,11 +15,11 @@ VARIANTS = {
     "columns": "fragment",
     "gpu_line": "fragment",
     "processes": "process-list",
-    "other_machine": "other-machine",
     "shortened": "cut-short",
     "long": "cut-short",
     "header": "fragment",
     "fewer": "fewer",
+    "state": "no-state",
 }
 
 

@@ -17,6 +17,10 @@ def _only_processes() -> Window:
     return sample(processes=(runs(memory_used_bytes=GIB),), missing=["gpu_part"], gpus_whole=0)
 
 
+def _listing() -> Window:
+    return _lacks("state")
+
+
 def _no_process_part() -> Window:
     return sample(shown(), process_list="absent")
 
@@ -28,6 +32,7 @@ CASES = [
     Case("a list without its end", lambda: _lacks("processes"), "fires", gpu=None, variant="process-list"),
     Case("all lines run together", lambda: _lacks("joined"), "fires", gpu=None, variant="joined"),
     Case("two machines", lambda: _lacks("other_machine"), "fires", gpu=None, variant="other-machine"),
+    Case("a list of GPUs without their state", _listing, "fires", gpu=None, variant="no-state"),
     Case("one of four attached GPUs", lambda: _lacks("fewer"), "fires", gpu=None, variant="fewer"),
     Case("a whole table", lambda: sample(shown()), "clear", gpu=None),
     Case("no process part, and nothing claimed about processes", _no_process_part, "clear", gpu=None),

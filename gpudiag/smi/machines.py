@@ -1,0 +1,129 @@
+"""Which machine each line is of: labels of pdsh and srun, headings of clush and Ansible, shell prompts.
+
+Cards of the same model sit at the same addresses in every machine of a cluster, so nothing in the tool's own
+output tells two of them apart. Lines of one machine are read; that there are others is said.
+"""
+
+# ruff: noqa: E501  (tables of facts)
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudiag.smi.complaints import complaints_of
+
+LABELLED_SHARE = 0.75  # of the lines; the command itself stands without a label
+LOOKED_AHEAD = 3  # lines in which a sample begins behind its heading
+
+_LABELS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"([A-Za-z][\w.-]{0,60}): ?",  # pdsh, dsh, parallel-ssh
+        r"\[([A-Za-z][\w.-]{0,60})\] ?",
+        r"[ ]{0,4}(\d{1,4}): ?",  # srun --label
+        r"\[\d{1,3},(\d{1,4})\]<std(?:out|err)>: ?",  # mpirun --tag-output
+    )
+)
+_NUMBERED = re.compile(r"([ ]{0,6}(\d{1,5})[:.)]?)([ ]*)")
+_SAMPLE = re.compile(
+    r"\s{0,12}(?:\+[-=]{5}|\|[-=]{5}|\|\s{1,4}\d|=+NVSMI|<\?xml|<nvidia_smi_log|# ?(?:gpu|Date)\b|GPU \d{1,3}: |\[\d{1,3}\] |"
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} |\d{1,3}, \S|(?:NVIDIA|Tesla|GeForce|Quadro|GPU-)[^,]{1,60}, |\d{1,6} (?:MiB|%), |[a-z][a-z_.]{2,40}(?: \[[a-zA-Z%/]{1,16}\])?, [a-z])"
+)  # fmt: skip
+_TOOL = re.compile(r"nvidia-smi|nvitop|gpustat")
+_PROMPT = re.compile(r"\s{0,4}(?:\([\w.-]{1,40}\) ?)?\[?[\w.-]{1,40}@([\w.-]{1,60})[: ~][^#$%]{0,80}[#$%] ?")
+_CONTAINER = re.compile(r"[0-9a-f]{12}|.*-[a-z0-9]{5}|.*pod.*")
+_ANSIBLE = re.compile(r"([\w.-]{1,60}) \| (?:CHANGED|SUCCESS|FAILED!?|UNREACHABLE!?) (?:\| rc=\d+ >>|=>)")
+_HEADING = re.compile(r"[-=#*<>\[\]: ]{0,80}([A-Za-z][\w.-]{1,60})[-=#*<>\[\]: ]{0,80}")
+_NO_HOST = re.compile(
+    r"(?i)(?:gpu|cuda)[-_.]?\d|"  # a host would be called gpu01
+    r"(?:run|test|step|sample|try|before|after|exp|case|time|epoch|round|part|v|t)[-_.]?\d+\w?"
+)
+
+
+def one_machine(lines: Sequence[str]) -> tuple[list[str], bool]:
+    """The lines of one machine without their labels, and whether the text shows others as well.
+
+    It is the last one with an error line, or the last.
+    """
+    found = _without_numbers(lines)
+    machines = _labelled(found) or _headed(found)
+    if not machines:
+        return found, False
+    told = [machine for machine in machines if complaints_of(machine)[0].kinds]
+    return (told or machines)[-1], len(machines) > 1
+
+
+def _without_numbers(lines: Sequence[str]) -> list[str]:
+    """Take away the numbers that an editor or `cat -n` puts before every line."""
+    written = [(line, _NUMBERED.match(line)) for line in lines if line and not line.isspace()]
+    numbers = [int(match[2]) if match else None for _, match in written]
+    if len(numbers) < 2 or not _counts(numbers):
+        return list(lines)
+    gap = min((len(m[3]) for line, m in written if m and len(line) > m.end()), default=0)
+    return [line[m.end(1) + gap :] if (m := _NUMBERED.match(line)) else line for line in lines]
+
+
+def _counts(numbers: Sequence[int | None]) -> bool:
+    """Whether these are the numbers of lines; ranks begin at 0."""
+    first = numbers[0]
+    return bool(first) and list(numbers) == list(range(first or 0, (first or 0) + len(numbers)))
+
+
+def _labelled(lines: Sequence[str]) -> list[list[str]]:
+    """The lines of each machine that a label before them names; what has no label goes to all of them."""
+    written = sum(bool(line) and not line.isspace() for line in lines)
+    for pattern in _LABELS:
+        labels = [pattern.match(line) for line in lines]
+        if sum(map(bool, labels)) < max(2, LABELLED_SHARE * written):
+            continue
+        bare = [line[label.end() :] if label else line for line, label in zip(lines, labels, strict=True)]
+        if not any(label and _SAMPLE.match(line) for label, line in zip(labels, bare, strict=True)):
+            continue
+        hosts = dict.fromkeys(label[1] for label in labels if label)
+        return [
+            [line for line, label in zip(bare, labels, strict=True) if label is None or label[1] == host]
+            for host in hosts
+        ]
+    return []
+
+
+def _headed(lines: Sequence[str]) -> list[list[str]]:
+    """The lines of each machine that a heading or a prompt above them names, where there are several."""
+    marks = list(_headings(lines))
+    if len({host for _, host in marks}) < 2:
+        return []
+    parts: dict[str, list[str]] = {}
+    ends = [at for at, _ in marks[1:]] + [len(lines)]
+    for (start, host), end in zip(marks, ends, strict=True):
+        part = lines[start:end]
+        if any(_SAMPLE.match(line) for line in part) or complaints_of(part)[0].kinds:
+            parts.setdefault(host, []).extend(part)
+    return list(parts.values()) if len(parts) > 1 else []
+
+
+def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """(line, host) of each line that says whose output follows."""
+    for number, line in enumerate(lines):
+        if not 2 < len(line) < 300:
+            continue
+        prompt = _PROMPT.match(line)
+        if prompt is not None:
+            if _TOOL.search(line, prompt.end()) and not _CONTAINER.fullmatch(prompt[1]):
+                yield number, prompt[1]
+            continue
+        ansible = _ANSIBLE.match(line)
+        if ansible is not None:
+            yield number, ansible[1]
+            continue
+        heading = _HEADING.fullmatch(line)
+        if heading is not None and _names_a_host(heading[1]) and _begins_soon(lines, number):
+            yield number, heading[1]
+
+
+def _names_a_host(word: str) -> bool:
+    return any(c.isdigit() for c in word) and not _NO_HOST.fullmatch(word)
+
+
+def _begins_soon(lines: Sequence[str], number: int) -> bool:
+    return any(_SAMPLE.match(line) for line in lines[number + 1 : number + 1 + LOOKED_AHEAD])

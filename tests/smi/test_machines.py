@@ -1,0 +1,115 @@
+"""Texts that show several machines, or one behind labels: whose output it is decides what may be said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gpudiag.model import Snapshot
+from gpudiag.smi import read
+from tests.smi.tables import gpu, machine
+from tests.smi.writers import csv, query, table
+
+MIB = 1 << 20
+BUSY = machine(gpu(0, utilization_percent=99, ecc_uncorrected_volatile=4, memory_used_bytes=70_000 * MIB))
+FREE = machine(gpu(0), gpu(1))
+COMMAND = "pdsh -w gpu[01-02] nvidia-smi --query-gpu=index,utilization.gpu,memory.used --format=csv,noheader"
+
+Writer = Callable[[Snapshot], str]
+WRITERS: tuple[Writer, ...] = (table, query, lambda snapshot: csv([snapshot]))
+
+
+def last(text: str) -> Snapshot:
+    return read(text, now=1.0).snapshots[-1]
+
+
+def labelled(label: str, text: str) -> str:
+    return "\n".join(f"{label}{line}" for line in text.strip("\n").split("\n"))
+
+
+def interleaved(first: str, second: str) -> str:
+    """Lines of two machines as they arrive."""
+    lines = [line for pair in zip(first.split("\n"), second.split("\n"), strict=True) for line in pair]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "label", ["gpu01: ", "0: ", " 12: ", "[gpu01] ", "[1,0]<stdout>:", "gpu01.cluster: "]
+)
+@pytest.mark.parametrize("write", WRITERS, ids=["table", "query", "csv"])
+def test_a_label_before_every_line_changes_nothing(label: str, write: Writer) -> None:
+    plain, behind = last(write(FREE)), last(labelled(label, write(FREE)))
+
+    assert (behind.gpus, behind.paste) == (plain.gpus, plain.paste)
+
+
+@pytest.mark.parametrize("numbers", ["{:>6}\t", "{:4}  ", "{}: ", "{}. "])
+@pytest.mark.parametrize("write", WRITERS, ids=["table", "query", "csv"])
+def test_numbered_lines_are_no_values(numbers: str, write: Writer) -> None:
+    lines = write(FREE).strip("\n").split("\n")
+    text = "\n".join(numbers.format(number) + line for number, line in enumerate(lines, 1))
+
+    assert [g.memory_used_bytes for g in last(text).gpus] == [4 * MIB, 4 * MIB]
+    assert last(text).paste == last(write(FREE)).paste
+
+
+def test_rows_of_two_machines_are_never_gpus_of_one() -> None:
+    rows = interleaved(
+        "gpu01: 0, 99 %, 70000 MiB\ngpu01: 1, 98 %, 70000 MiB", "gpu02: 0, 0 %, 4 MiB\ngpu02: 1, 1 %, 4 MiB"
+    )
+
+    snapshot = last(f"$ {COMMAND}\n{rows}\n")
+
+    assert [(0, 0.0), (1, 1.0)] == [(g.index, g.utilization_percent) for g in snapshot.gpus]
+    assert snapshot.paste is not None and snapshot.paste.missing == ["other_machine"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "root@{}:~# nvidia-smi",
+        "[user@{} ~]$ nvidia-smi",
+        "---------------\n{}\n---------------",
+        "==> {} <==",
+        "### {} ###",
+        "{}:",
+        "{} | CHANGED | rc=0 >>",
+    ],
+)
+def test_two_machines_with_cards_at_the_same_addresses_are_not_two_samples_of_one(heading: str) -> None:
+    text = f"{heading.format('gpu01')}\n{table(BUSY)}\n{heading.format('gpu02')}\n{table(machine(gpu(0)))}"
+
+    snapshot = last(text)
+
+    assert snapshot.paste is not None and snapshot.paste.missing == ["other_machine"]
+    assert (0.0, 0) == (snapshot.gpus[0].utilization_percent, snapshot.gpus[0].ecc_uncorrected_volatile)
+
+
+def test_the_machine_with_the_error_line_is_the_one_that_is_judged() -> None:
+    failed = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+    text = f"gpu01: {failed}\n" + labelled("gpu02: ", table(FREE))
+
+    snapshot = last(text)
+
+    assert snapshot.paste is not None and snapshot.paste.errors == ["driver_not_loaded"]
+    assert "other_machine" in (snapshot.paste.missing or [])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("root@gpu01:~# nvidia-smi", "root@gpu01:~# nvidia-smi"),
+        ("user@gpu01:~$ nvidia-smi", "root@f29740c58731:/# nvidia-smi"),  # a container on it
+        ("gpu01:", "gpu01:"),
+        ("=== step1 ===", "=== step2 ==="),
+        ("before:", "after:"),
+    ],
+)
+def test_one_machine_twice_is_a_series(first: str, second: str) -> None:
+    text = f"{first}\n{table(machine(gpu(0), at=0))}\n{second}\n{table(machine(gpu(0), at=30))}"
+
+    snapshots = read(text, now=1.0).snapshots
+
+    assert 2 == len(snapshots)
+    assert snapshots[-1].paste is not None and snapshots[-1].paste.missing is None

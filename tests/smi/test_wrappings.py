@@ -1,0 +1,99 @@
+"""What chats, trackers, terminals and tools wrap around an output takes no value away and adds none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from gpudiag.model import Snapshot
+from gpudiag.smi import read
+from tests.smi.tables import gpu, machine
+from tests.smi.writers import csv, dmon, query, table
+
+MIB = 1 << 20
+MACHINE = machine(gpu(0, utilization_percent=97, memory_used_bytes=61_000 * MIB), gpu(1))
+OUTPUTS = {
+    "table": table(MACHINE),
+    "query": query(MACHINE),
+    "csv": csv([MACHINE, MACHINE]),
+    "dmon": dmon([MACHINE, MACHINE]),
+}
+
+
+def last(text: str) -> Snapshot:
+    return read(text, now=1.0).snapshots[-1]
+
+
+def every_line(before: str, behind: str = "") -> Callable[[str], str]:
+    return lambda text: "\n".join(f"{before}{line}{behind}" for line in text.split("\n"))
+
+
+def boxed(text: str) -> str:
+    width = max(map(len, text.split("\n")))
+    return "\n".join(f"│{line.ljust(width)}│" for line in text.split("\n"))
+
+
+def beside(text: str) -> str:
+    """A terminal with another pane at each side."""
+    width = max(map(len, text.split("\n")))
+    return "\n".join(
+        f"{f'  {n} root  20   0':<24}│{line.ljust(width)}│ make[{n}]: done"
+        for n, line in enumerate(text.split("\n"))
+    )
+
+
+WRAPPINGS: dict[str, Callable[[str], str]] = {
+    "jira": lambda text: f"{{noformat}}{text}{{noformat}}",
+    "jira-code": lambda text: f"{{code:bash|title=smi}}\n{text}{{code}}",
+    "forum": lambda text: f"[code]{text}[/code]",
+    "ansible": lambda text: json.dumps({"changed": True, "stdout": text, "stdout_lines": text.split("\n")}),
+    "lines-of-json": lambda text: json.dumps([{"host": "gpu01", "lines": text.split("\n")}], indent=1),
+    "bytes-of-python": lambda text: repr(text.encode()),
+    "quoted-with-bars": every_line("| "),
+    "bullets": every_line("* "),
+    "patch": every_line("+"),
+    "tmux-frame": boxed,
+    "tmux-panes": beside,
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPPINGS.values(), ids=WRAPPINGS.keys())
+@pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS.keys())
+def test_a_wrapping_changes_nothing(wrap: Callable[[str], str], output: str) -> None:
+    plain, wrapped = last(output.strip("\n")), last(wrap(output.strip("\n")))
+
+    assert (wrapped.gpus, wrapped.processes, wrapped.driver_version) == (
+        plain.gpus,
+        plain.processes,
+        plain.driver_version,
+    )
+    assert wrapped.paste == plain.paste
+
+
+def test_bars_that_markdown_escaped_are_bars() -> None:
+    escaped = table(MACHINE).replace("|", "\\|")
+
+    assert last(escaped).gpus == last(table(MACHINE)).gpus
+
+
+def test_sections_are_told_where_one_blank_is_left_of_the_indentation() -> None:
+    collapsed = "\n".join(" ".join(f" {line}".split(" ")) for line in query(MACHINE).split("\n"))
+    squeezed = "\n".join(
+        (" " if line.startswith(" ") else "") + " ".join(line.split()) for line in query(MACHINE).split("\n")
+    )
+
+    assert last(squeezed).gpus == last(collapsed).gpus == last(query(MACHINE)).gpus
+
+
+def test_a_list_of_gpus_and_slices_says_nothing_of_their_state() -> None:
+    listed = (
+        "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-1111-2222-3333-000000000000)\n"
+        "  MIG 1g.10gb     Device  0: (UUID: MIG-00000000-1111-5222-8333-000000000000)\n"
+    )
+
+    snapshot = last(listed)
+
+    assert snapshot.paste is not None and snapshot.paste.missing == ["state"]
+    assert [device.profile for device in snapshot.gpus[0].mig_devices or ()] == ["1g.10gb"]

@@ -15,7 +15,7 @@ import msgspec
 from api.earlier import recall_xids
 from api.feed import Feed, in_order
 from api.intake import FUTURE_SECONDS
-from api.nodes import NodeState, natural
+from api.nodes import SILENT_INTERVALS, NodeState, natural
 from api.signs import CALM_SECONDS, NEVER_CALM, signs_of
 from api.store import Store, StoreError
 from api.store.snapshots import StoredNode, StoredSnapshot, start_key
@@ -36,7 +36,6 @@ FINE_SECONDS = W5 + 20.0  # what the finest rows cover
 MINUTE = 60.0  # the finest of the rows that are packed
 REBUILT_SECONDS = 3600.0  # how far back a window is read again at most
 LATE_SECONDS = 15.0  # so long after the last report that came late no more of them are waited for
-SILENT_INTERVALS = 2.5  # a node that is silent for longer is judged again by the clock
 WAITS_SECONDS = 15.0  # no newer snapshot came that would have had a node judged
 
 
@@ -422,7 +421,7 @@ class Judge:
     def _now_of(self, state: NodeState, now: float) -> float:
         """The moment to judge a node at: of one that still sends its past, the moment it has come to."""
         window = state.window
-        if now - state.arrived_at <= SILENT_INTERVALS * window.interval:
+        if state.reports_at(now):
             return window.received_at
         return max(now, window.received_at)
 

@@ -13,6 +13,7 @@ from gpudiag.changes import Key, OpenFinding
 from gpudiag.model import Checkup
 from gpudiag.window import Window
 
+SILENT_INTERVALS = 2.5  # a node from which nothing came for longer is silent
 STEADY_SECONDS = 2.0  # offsets of clocks that differ by less are the network's doing
 TWO_AGENTS_TOLD = 900.0
 MOST_STARTS = 8
@@ -114,6 +115,10 @@ class NodeState:
             if abs(offset - self.offset) >= STEADY_SECONDS:
                 self.offset = 0.0 if abs(offset) < STEADY_SECONDS else offset
         return self.offset
+
+    def reports_at(self, now: float) -> bool:
+        """Whether reports come in, be they old ones: of a past in which the server could not be reached."""
+        return now - self.arrived_at <= SILENT_INTERVALS * self.window.interval
 
     def forget_memory(self) -> None:
         """What is in memory of it is built from the store again."""

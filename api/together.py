@@ -154,6 +154,7 @@ class Together:
             findings={state.name: [known.finding for known in state.open.values()] for state in states},
             changes=[change for change in self.changes if change[0] >= now - W7D],
             judged_at=now,
+            catch_up=frozenset(state.name for state in states if state.reports_at(now)),
         )
 
     def _conclude(self, checkup: Checkup, now: float) -> set[str]:

@@ -14,7 +14,8 @@ class Fleet:
     """`windows` by node name; `findings` are the open ones by node; `now` is the judge's time.
 
     `changes` holds (time, node, finding, what) of the last seven days, oldest first; `what` is opened,
-    resolved or gone.
+    resolved or gone. Nodes that `catch_up` send what they took while they could not reach the server: their
+    newest snapshot is old, and they are not silent.
     """
 
     windows: Mapping[str, Window]
@@ -22,3 +23,4 @@ class Fleet:
     findings: Mapping[str, list[Finding]] = field(default_factory=dict)
     changes: list[tuple[float, str, Finding, str]] = field(default_factory=list)
     judged_at: float | None = None
+    catch_up: frozenset[str] = frozenset()

@@ -120,6 +120,17 @@ def test_nodes_that_fall_silent_together_are_one_alarm(api: Api, four: list[Repo
     assert [f["rule"] for f in api.client.nodes()["findings"]] == ["server-ingest-gap"]
 
 
+def test_nodes_that_send_what_they_kept_are_not_called_silent(api: Api, four: list[ReportingNode]) -> None:
+    first_kept = [node.unsent(minutes=30)[0] for node in four]
+    api.clock.now += 30 * 60.0  # in which the server could not be reached
+    for snapshot in first_kept:
+        api.send(snapshot)
+    works_by_the_clock(api, seconds=8)
+    judge_together(api)
+
+    assert silences(api) == []
+
+
 def test_one_that_falls_silent_alone_is_told_at_once(api: Api, four: list[ReportingNode]) -> None:
     report_side_by_side(api, *four[1:], seconds=60)
 

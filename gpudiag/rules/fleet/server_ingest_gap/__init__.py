@@ -20,7 +20,8 @@ def server_ingest_gap(
     """
     now = fleet.now if fleet.judged_at is None else fleet.judged_at
     reporting = [window for window in fleet.windows.values() if window.latest and not window.pasted]
-    silent = [w for w in reporting if w.age(now) > max(max_intervals * w.interval, min_age_seconds)]
+    quiet = [w for w in reporting if w.age(now) > max(max_intervals * w.interval, min_age_seconds)]
+    silent = [window for window in quiet if window.node not in fleet.catch_up]
     if len(silent) < min_nodes or len(silent) <= min_share * len(reporting):
         return None
     last = sorted(window.received_at for window in silent)

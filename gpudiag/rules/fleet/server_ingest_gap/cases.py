@@ -5,12 +5,14 @@ from gpudiag.rule import Case
 from gpudiag.rules.situations import Situation
 
 
-def _fleet(silent: int, nodes: int = 6, apart: float = 5.0, age: float = 200.0) -> Fleet:
+def _fleet(silent: int, nodes: int = 6, apart: float = 5.0, age: float = 200.0, catch_up: int = 0) -> Fleet:
     situations = [Situation(node=f"node-{i}").passes(minutes=6) for i in range(nodes)]
     end = situations[0].now + 300
     for i, s in enumerate(situations):
         s.window.received_at = end - age - apart * i if i < silent else end - 4
-    return Fleet(windows={s.window.node: s.window for s in situations}, now=end)
+    names = [s.window.node for s in situations]
+    windows = dict(zip(names, (s.window for s in situations), strict=True))
+    return Fleet(windows=windows, now=end, catch_up=frozenset(names[:catch_up]))
 
 
 CASES = [
@@ -25,5 +27,7 @@ CASES = [
     Case("one of six", lambda: _fleet(silent=1), "clear"),
     Case("four of six, hours apart", lambda: _fleet(silent=4, apart=4000.0), "clear"),
     Case("both of two nodes", lambda: _fleet(silent=2, nodes=2), "clear"),
+    Case("all send what they kept while the server was away", lambda: _fleet(silent=6, catch_up=6), "clear"),
+    Case("one catches up, four are silent", lambda: _fleet(silent=5, catch_up=1), "fires", gpu=None),
     Case("all report", lambda: _fleet(silent=0), "clear"),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gpudiag.client import NotFound, Refused
@@ -23,6 +25,22 @@ def test_the_feed_goes_on_where_it_was_left(node: ReportingNode, api: Api) -> No
 
     assert (nothing["items"], nothing["next"]) == ([], None)
     assert "gpu-lost-bus" in [item["finding"]["rule"] for item in later["items"]]
+
+
+def test_a_cursor_of_a_lost_store_leads_to_all_that_is_new(
+    node: ReportingNode, api: Api, tmp_path: Path
+) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+    reached = api.client.findings()["items"][-1]["cursor"]
+    api.stop()
+    for file in tmp_path.glob("store.sqlite3*"):
+        file.unlink()
+    api.start()
+    node.loses_its_gpu().passes(minutes=1)
+
+    later = api.client.findings(after=reached)["items"]
+
+    assert "gpu-lost-bus" in [item["finding"]["rule"] for item in later]
 
 
 def test_one_episode_has_one_id(node: ReportingNode, api: Api) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -38,6 +40,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sqlite_autoincrement=True,
     )
+    _begin_cursors()
     op.create_index("changes_at", "changes", ["at"], unique=False)
     op.create_index("changes_finding", "changes", ["finding_id"], unique=False)
     op.create_table(
@@ -127,6 +130,19 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("node_id"),
     )
+
+
+def _begin_cursors() -> None:
+    """Cursors rise from the present millisecond on.
+
+    A store that is begun anew so gives higher ones than the store before, and who reads on after a cursor
+    of that one misses nothing.
+    """
+    now = int(time.time() * 1_000)
+    if op.get_bind().dialect.name == "sqlite":
+        op.execute(f"INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', {now})")
+    else:
+        op.execute(f"ALTER SEQUENCE changes_id_seq RESTART WITH {now}")
 
 
 def downgrade() -> None:

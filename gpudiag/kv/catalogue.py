@@ -8,6 +8,7 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
+from gpudiag.kv.dtypes import GGUF_RECIPES, WEIGHT_BITS
 from gpudiag.kv.errors import KvError, UnknownModel
 
 HERE = os.path.join(os.path.dirname(__file__), "data")
@@ -42,8 +43,9 @@ class Named(NamedTuple):
     weights_dtype: str | None
 
 
-# Endings of names of tuned and quantised copies, folded; longest first.
-COPIES = {
+# Endings of names of tuned and quantised copies, folded, and the weight format they state.
+ENDINGS: dict[str, str | None] = {
+    **{form.replace("_", ""): form for form in (*WEIGHT_BITS, *GGUF_RECIPES)},
     "quantizedw4a16": "int4",
     "quantizedw8a8": "int8",
     "fp8dynamic": "fp8",
@@ -51,20 +53,20 @@ COPIES = {
     "gptqint8": "int8",
     "bnb4bit": "nf4",
     "instruct": None,
-    "nvfp4": "nvfp4",
     "w4a16": "int4",
     "w8a8": "int8",
+    "gguf": None,
     "gptq": "int4",
-    "int4": "int4",
-    "int8": "int8",
     "base": None,
     "chat": None,
-    "bf16": "bf16",
     "awq": "int4",
-    "fp8": "fp8",
+    "fp4": "nvfp4",
+    "qat": None,
     "hf": None,
     "it": None,
+    "ud": None,
 }
+COPIES = sorted(ENDINGS.items(), key=lambda ending: -len(ending[0]))
 
 
 @cache
@@ -100,12 +102,11 @@ def find_model(name: str) -> Named:
     found = known.get(folded(name)) or known.get(tail)
     if found is not None:
         return Named(found, None)
-    bare, quantized = _without_suffix(tail)
-    found = known.get(bare)
-    if found is None:
-        near = _near(name, [spelling for one in _each(known) for spelling in one.aliases[:1]])
-        raise UnknownModel("refused-model-near" if near else "refused-model", name=name, near=near)
-    return Named(found, quantized)
+    for base, weights in _bases(tail).items():
+        if base in known:
+            return Named(known[base], weights)
+    near = _near(name, [spelling for one in _each(known) for spelling in one.aliases[:1]])
+    raise UnknownModel("refused-model-near" if near else "refused-model", name=name, near=near)
 
 
 def find_gpu(name: str) -> Gpu:
@@ -134,16 +135,19 @@ def folded(name: str) -> str:
     return name.lower().translate(PUNCTUATION)
 
 
-def _without_suffix(name: str) -> tuple[str, str | None]:
-    """A copy has the geometry of its base: (base, weight format named at the end, if any)."""
-    quantized = None
-    while True:
-        for suffix, form in COPIES.items():
-            if name.endswith(suffix) and len(name) > len(suffix):
-                name, quantized = name[: -len(suffix)], quantized or form
-                break
-        else:
-            return name, quantized
+def _bases(name: str) -> dict[str, str | None]:
+    """Names that `name` may be a copy of, with the weight format that its endings state.
+
+    Endings overlap once punctuation is gone: 8B-F16 and 8-BF16 fold to the same letters.
+    """
+    found: dict[str, str | None] = {name: None}
+    for bare in (queue := [name]):
+        for ending, form in COPIES:
+            base = bare.removesuffix(ending)
+            if base and base not in found:
+                found[base] = found[bare] or form
+                queue.append(base)
+    return found
 
 
 def _each(known: dict[str, Any]) -> list[Any]:

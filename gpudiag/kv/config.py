@@ -36,6 +36,8 @@ NUMBERS = frozenset(  # one word each, for a column of 130 lines would hide the 
     expert_ffn_hidden_size moe_latent_size routed_expert_hidden_size shared_expert_intermediate_size
     moe_shared_expert_intermediate_size share_expert_dim n_routed_experts num_local_experts num_experts
     moe_num_experts n_shared_experts num_shared_experts first_k_dense_replace decoder_sparse_step
+    num_dense_layers moe_layer_start_index moe_num_shared_experts num_shared_expert inner_hidden_size
+    ff_intermediate_size shared_intermediate_size vocab_size_per_layer_input hidden_size_per_layer_input
     interleave_moe_layer_step expert_layer_period expert_layer_offset moe_layer_freq depth encoder_layers
     encoder_ffn_dim image_size patch_size max_num_tiles bits w_bit num_bits""".split()  # noqa: SIM905
 )
@@ -56,6 +58,8 @@ LISTS = frozenset(
         "num_experts",
         "moe_num_experts",
         "n_shared_experts",
+        "num_shared_expert",
+        "moe_layer_start_index",
         "image_size",
     )
 )

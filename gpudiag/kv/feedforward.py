@@ -41,14 +41,16 @@ class FeedForward:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.hidden = heads.hidden_size(config)
-        self._ungated = config.family in UNGATED
+        self._ungated = config.family in UNGATED or config.has("inner_hidden_size")
+        if str(config.text.get("feed_forward_proj")).startswith("gated"):  # T5 1.1 and Flan
+            self._ungated = False
 
     def matrices(self, index: int, mixes: bool) -> Iterator[Matrices]:
         kind = self.kind(index, mixes)
         if kind == "experts":
             yield from self._experts()
         elif kind == "dense":
-            yield Matrices("mlp", self._gated(self.dense_width(index), self.hidden))
+            yield Matrices("mlp", self.elements(self.dense_width(index), self.hidden))
         if kind == "dense" and self._dense_and_experts():
             yield from self._experts()
 
@@ -76,9 +78,9 @@ class FeedForward:
         types = text.get("mlp_layer_types")
         if isinstance(types, list) and index < len(types):
             return types[index] == "dense"
-        if index < int(text.get("first_k_dense_replace") or 0) or index in (
-            text.get("mlp_only_layers") or ()
-        ):
+        first = text.get("first_k_dense_replace") or text.get("num_dense_layers")
+        first = first or text.get("moe_layer_start_index") or 0
+        if index < int(_one(first, 0)) or index in (text.get("mlp_only_layers") or ()):
             return True
         step = text.get("decoder_sparse_step") or text.get("interleave_moe_layer_step") or 1
         if self.config.has("expert_layer_period"):
@@ -97,6 +99,11 @@ class FeedForward:
         named = text.get("dense_intermediate_size") or text.get("intermediate_size_mlp")
         named = named or text.get("intermediate_size") or text.get("ffn_hidden_size") or text.get("n_inner")
         named = named or text.get("decoder_ffn_dim") or text.get("ffn_dim") or text.get("d_ff")
+        named = named or text.get("inner_hidden_size") or text.get("ff_intermediate_size")
+        if self.config.family == "qwen":  # the first Qwen counts both halves of its gate
+            return int(named or 8 * self.hidden) // 2
+        if self.config.family == "granitemoehybrid":
+            named = text.get("shared_intermediate_size") or named
         inner = (text.get("ffn_config") or {}).get("ffn_hidden_size")
         return int(_one(named, index) or inner or 4 * self.hidden)
 
@@ -114,27 +121,30 @@ class FeedForward:
         named = named or (text.get("ffn_config") or {}).get("ffn_hidden_size")
         width = int(_one(named, -1) or text.get("intermediate_size") or 4 * self.hidden)
         inside = int(text.get("moe_latent_size") or text.get("routed_expert_hidden_size") or self.hidden)
-        yield Matrices("experts", count * self._gated(width, inside))
+        yield Matrices("experts", count * self.elements(width, inside))
         if inside != self.hidden:
             yield Matrices("shared expert", 2 * self.hidden * inside, sharded=False)
         yield Matrices("router", count * self.hidden, linear=False, sharded=False)
         shared = self._shared_width(width)
         if shared:
-            yield Matrices("shared expert", self._gated(shared, self.hidden))
+            yield Matrices("shared expert", self.elements(shared, self.hidden))
         if self.config.family == "gpt_oss":
             yield Matrices("bias", count * (2 * width + self.hidden), linear=False)
 
     def _shared_width(self, width: int) -> int:
         text = self.config.text
         named = text.get("shared_expert_intermediate_size") or text.get("moe_shared_expert_intermediate_size")
-        named = named or text.get("share_expert_dim")
+        named = named or text.get("share_expert_dim") or text.get("shared_intermediate_size")
         if named:
             return int(named)
         if self.config.family.startswith("llama4"):
             return width
-        return int(text.get("n_shared_experts") or text.get("num_shared_experts") or 0) * width
+        count = text.get("n_shared_experts") or text.get("num_shared_experts")
+        count = count or text.get("moe_num_shared_experts") or text.get("num_shared_expert")
+        return int(_one(count, 0) or 0) * width
 
-    def _gated(self, width: int, inside: int) -> int:
+    def elements(self, width: int, inside: int) -> int:
+        """Elements of one MLP: up, down and, in most families, a gate."""
         return (2 if self._ungated else 3) * inside * width
 
 

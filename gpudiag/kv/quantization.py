@@ -7,14 +7,22 @@ from typing import Any, NamedTuple
 from gpudiag.kv.config import Config
 from gpudiag.kv.dtypes import GGUF_RECIPES, WEIGHT_ALIASES, WEIGHT_BITS
 
+# Methods that keep a scale (16 bits) and a zero point (as wide as a weight) per group.
+GROUPED = ("gptq", "awq", "auto-round", "auto_round")
+METHODS = {"fp8": "fp8", "fbgemm_fp8": "fp8", "compressed-tensors": "fp8", "eetq": "int8"}
+
 
 class Format(NamedTuple):
-    """Bits per linear element, and which parts a checkpoint leaves unquantised."""
+    """Bits per linear element, and which parts a checkpoint leaves unquantised.
+
+    `unread`: a method nobody here can size; its weights are counted at 16 bits.
+    """
 
     name: str
     bits: float
     plain_bits: float = 16.0
     spared: frozenset[str] = frozenset()
+    unread: str = ""
 
 
 def weight_format(config: Config, asked: str) -> Format:
@@ -28,10 +36,36 @@ def weight_format(config: Config, asked: str) -> Format:
         plain = {"float32": "f32", "float16": "f16"}.get(config.dtype, "bf16")
         return Format(plain, WEIGHT_BITS[plain], WEIGHT_BITS[plain])
     name = _quantized_name(quantization)
-    return Format(name, WEIGHT_BITS[name], spared=_spared(quantization))
+    if name in WEIGHT_BITS:
+        bits = _grouped_bits(quantization) or WEIGHT_BITS[name]
+        return Format(name, bits, spared=_spared(quantization))
+    average = _number(quantization, "bits", "nbits", "w_bit")
+    if average is not None:
+        bits = _grouped_bits(quantization) or average
+        return Format(f"{average:g}-bit", bits, spared=_spared(quantization))
+    return Format("bf16", 16.0, unread=name)
+
+
+def _grouped_bits(quantization: dict[str, Any]) -> float | None:
+    """Bits per weight of GPTQ and AWQ with their scales and zero points; None for other methods."""
+    method, bits = str(quantization.get("quant_method")).lower(), _number(quantization, "bits", "w_bit")
+    group = _number(quantization, "group_size", "q_group_size")
+    if bits is None or group is None or not method.startswith(GROUPED):
+        return None
+    return bits + (16 + bits) / group
+
+
+def _number(quantization: dict[str, Any], *names: str) -> float | None:
+    """The first of `names` that holds a positive number."""
+    for name in names:
+        value = quantization.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+            return float(value)
+    return None
 
 
 def _quantized_name(quantization: dict[str, Any]) -> str:
+    """One of WEIGHT_BITS, or the method's own name where its width has to be read or is not known."""
     method = str(quantization.get("quant_method") or "").lower()
     algorithm = str(quantization.get("moe_quant_algo") or quantization.get("quant_algo") or "").lower()
     if "mxfp4" in method or "mxfp4" in str(quantization.get("format")):
@@ -43,11 +77,13 @@ def _quantized_name(quantization: dict[str, Any]) -> str:
     if method in ("bitsandbytes", "bnb"):
         return "nf4" if quantization.get("load_in_4bit") else "int8"
     group = _group_weights(quantization)
-    bits = quantization.get("bits") or quantization.get("w_bit") or group.get("num_bits")
+    bits = _number(quantization, "bits", "w_bit") or group.get("num_bits")
     if bits in (4, 8):
         whole = group.get("type") != "float"
-        return {4: "int4" if whole else "nvfp4", 8: "int8" if whole else "fp8"}[bits]
-    return WEIGHT_ALIASES.get(method, "fp8") if method in WEIGHT_ALIASES else "fp8"
+        return {4: "int4" if whole else "nvfp4", 8: "int8" if whole else "fp8"}[int(bits)]
+    if bits is not None:
+        return method
+    return METHODS.get(method) or WEIGHT_ALIASES.get(method) or method or "?"
 
 
 def _group_weights(quantization: dict[str, Any]) -> dict[str, Any]:

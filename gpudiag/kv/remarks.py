@@ -52,6 +52,8 @@ def notes(
         found.append(note("weights-from-name", dtype=calculation.form.name))
     if calculation.form.name == "mxfp4" and calculation.model.weights.pads_experts:
         found.append(note("mxfp4-padding"))
+    if calculation.form.unread:
+        found.append(note("weights-unread", method=calculation.form.unread))
     if calculation.form.name in GGUF_RECIPES:
         found.append(note("gguf-recipe"))
     found += _sparse_rows(shape, engine)
@@ -74,7 +76,8 @@ def _weights_kind(calculation: Calculation) -> str:
     if _checkpoint_counts(calculation):
         return "measured"
     padded = calculation.form.name == "mxfp4" and calculation.model.weights.pads_experts
-    estimated = padded or calculation.form.name in GGUF_RECIPES or not calculation.model.verified
+    form = calculation.form
+    estimated = padded or form.name in GGUF_RECIPES or form.unread or not calculation.model.verified
     return "inferred" if estimated else "calculated"
 
 

@@ -102,20 +102,28 @@ class WeightCount:
 
     def _first(self) -> list[Matrices]:
         found = [Matrices("embedding", _padded(self.shape.vocabulary) * self.hidden, linear=False)]
+        found += self._per_layer_embedding()
         for name in ("vision_config", "audio_config"):
             found += _tower(self.config.root.get(name), self.hidden, self.config.root.get("model_type"))
         return found + self._encoder()
+
+    def _per_layer_embedding(self) -> list[Matrices]:
+        """Gemma 3n and 4 look every token up once per layer, in a narrow table of its own."""
+        width = self.config.text.get("hidden_size_per_layer_input") or 0
+        rows = self.config.text.get("vocab_size_per_layer_input") or self.shape.vocabulary
+        elements = width * rows * len(self.layers)
+        return [Matrices("embedding", elements, linear=False)] if elements else []
 
     def _encoder(self) -> list[Matrices]:
         """The other half of an encoder-decoder model, whose keys lie beside the decoder's."""
         if not any(isinstance(part, CrossAttention) for part in self.shape.parts()):
             return []
         text = self.config.text
-        layers = text.get("encoder_layers") or (
-            text.get("num_layers") if text.get("num_decoder_layers") else 0
-        )
+        layers = text.get("encoder_layers") or text.get("num_layers") or 0  # of T5, whose decoder has its own
         inner = text.get("encoder_ffn_dim") or self.feed_forward.dense_width(0)
-        return [Matrices("encoder", (layers or 0) * (4 * self.hidden**2 + 2 * self.hidden * inner))]
+        width = heads.query_heads(self.config) * heads.head_dim(self.config)
+        each = 4 * self.hidden * width + self.feed_forward.elements(inner, self.hidden)
+        return [Matrices("encoder", layers * each)]
 
     def _last(self) -> list[Matrices]:
         """Final norm and output head; a tied head is the embedding, stored once."""

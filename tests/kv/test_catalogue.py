@@ -39,6 +39,8 @@ def test_every_gpu_is_found_by_each_of_its_names(gpu):
         ("gpt-oss:120b", "openai/gpt-oss-120b"),
         ("gemma-3-27b-it", "google/gemma-3-27b-it"),
         ("mistral-7b", "mistralai/Mistral-7B-Instruct-v0.3"),
+        ("deepseek-r1:70b", "deepseek-ai/DeepSeek-R1-Distill-Llama-70B"),
+        ("unsloth/Qwen3-32B-GGUF", "Qwen/Qwen3-32B"),
     ],
 )
 def test_what_people_type_is_understood(typed, expected):
@@ -51,6 +53,23 @@ def test_a_quantised_copy_has_the_geometry_of_its_base_and_its_own_weights():
     assert base.bytes_per_token == copy.bytes_per_token
     assert copy.weights_format.name == "int4"
     assert "weights-from-name" in [note.key for note in copy.notes]
+
+
+@pytest.mark.parametrize(
+    ("typed", "weights"),
+    [
+        ("Llama-3.1-8B-Instruct-Q4_K_M.gguf", "q4_k_m"),
+        ("llama3.1:8b-instruct-q8_0", "q8_0"),
+        ("Meta-Llama-3.1-8B-Instruct-IQ4_XS", "iq4_xs"),
+        ("nvidia/Llama-3.1-8B-Instruct-FP4", "nvfp4"),
+        ("llama-3.1-8b-f16", "f16"),
+    ],
+)
+def test_a_file_or_tag_name_says_its_weight_format(typed, weights):
+    answer = ask(typed)
+
+    assert answer.model.name == "meta-llama/Meta-Llama-3.1-8B"
+    assert answer.weights_format.name == weights
 
 
 @pytest.mark.parametrize(

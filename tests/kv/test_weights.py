@@ -1,0 +1,59 @@
+"""Weights by how a checkpoint stores them, and the parts of models that only their own keys tell."""
+
+import pytest
+
+from tests.kv import configs
+from tests.kv.ask import ask
+
+LINEAR = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336)  # of Llama 3 8B
+
+
+def in_linear_layers(quantization):
+    """Bytes of the linear layers alone: what is left when the 16-bit parts are taken away."""
+    plain = ask(configs.LLAMA_8B).weights_bytes - 2 * LINEAR
+    return ask({**configs.LLAMA_8B, "quantization_config": quantization}).weights_bytes - plain
+
+
+@pytest.mark.parametrize(
+    ("quantization", "bits"),
+    [
+        pytest.param({"quant_method": "gptq", "bits": 4, "group_size": 128}, 4 + 20 / 128, id="gptq"),
+        pytest.param({"quant_method": "gptq", "bits": 3, "group_size": 128}, 3 + 19 / 128, id="3 bits"),
+        pytest.param({"quant_method": "awq", "bits": 4, "group_size": 32}, 4 + 20 / 32, id="small groups"),
+        pytest.param({"quant_method": "auto-round", "bits": 2, "group_size": 64}, 2 + 18 / 64, id="2 bits"),
+        pytest.param({"quant_method": "exl2", "bits": 4.25}, 4.25, id="an average"),
+        pytest.param({"quant_method": "fp8", "weight_block_size": [128, 128]}, 8, id="fp8"),
+        pytest.param({"quant_method": "fbgemm_fp8"}, 8, id="fbgemm fp8"),
+        pytest.param({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4.5, id="nf4"),
+        pytest.param({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8, id="llm.int8"),
+    ],
+)
+def test_bits_are_read_from_the_checkpoint(quantization, bits):
+    assert in_linear_layers(quantization) == pytest.approx(LINEAR * bits / 8, abs=1)
+
+
+def test_an_unknown_method_is_named_and_its_weights_are_no_certain_number():
+    answer = ask({**configs.LLAMA_8B, "quantization_config": {"quant_method": "brand_new"}})
+
+    assert answer.weights_bytes == ask(configs.LLAMA_8B).weights_bytes
+    assert answer.kinds["weights_bytes"] == "inferred"
+    assert "weights-unread" in {note.key for note in answer.notes}
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters"),
+    [
+        ("openai/whisper-large-v3-turbo", 809e6),
+        ("LiquidAI/LFM2-1.2B", 1.17e9),
+        ("ibm-granite/granite-4.0-h-tiny", 6.94e9),
+        ("baidu/ERNIE-4.5-21B-A3B-PT", 21.83e9),
+        ("google/gemma-3n-E4B-it", 6.87e9),
+        ("moonshotai/Kimi-Linear-48B-A3B-Instruct", 49.1e9),
+        ("nvidia/NVIDIA-Nemotron-Nano-9B-v2", 8.89e9),
+        ("MiniMaxAI/MiniMax-Text-01", 456e9),
+        ("tiiuae/Falcon-H1-7B-Instruct", 7.59e9),
+        ("EleutherAI/gpt-neox-20b", 20.55e9),
+    ],
+)
+def test_parameters_are_near_what_the_model_card_says(model, parameters):
+    assert ask(model, weights_dtype="bf16").weights_bytes / 2 == pytest.approx(parameters, rel=0.02)

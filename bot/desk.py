@@ -97,28 +97,26 @@ class Desk:
 
     def own_language(self, place: Place) -> str | None:
         """From the cache; when it is not there it is looked up behind this answer, for the next one."""
-        now = self.clock().timestamp()
-        found = self.state.language(place.team, f"person:{place.user}", now)
-        if found is None and self.person and place.user:
-            key = (place.team, place.user)
-            with self.lock:
-                new = key not in self.looking_up
-                self.looking_up.add(key)
+        now, key = self.clock().timestamp(), (place.team, place.user)
+        with self.lock:  # what was looked up meanwhile is in the cache before it is no more looked up
+            found = self.state.language(place.team, f"person:{place.user}", now)
+            new = found is None and bool(self.person and place.user) and key not in self.looking_up
             if new:
-                self.later(lambda: self.look_up(place))
+                self.looking_up.add(key)
+        if new:
+            self.later(lambda: self.look_up(place))
         return found or None
 
     def look_up(self, place: Place) -> None:
         """Ask for language and zone once a day; where the scope is missing, not again before tomorrow."""
         try:
-            found = self.person(place.user) if self.person else None
+            lang, zone = (self.person(place.user) if self.person else None) or ("", "")
+            until = self.clock().timestamp() + DAY
+            self.state.set_language(place.team, f"zone:{place.user}", zone, until)
+            self.state.set_language(place.team, f"person:{place.user}", lang, until)
         finally:
             with self.lock:
                 self.looking_up.discard((place.team, place.user))
-        lang, zone = found or ("", "")
-        until = self.clock().timestamp() + DAY
-        self.state.set_language(place.team, f"person:{place.user}", lang, until)
-        self.state.set_language(place.team, f"zone:{place.user}", zone, until)
 
     def zone(self, place: Place) -> tzinfo:
         name = self.state.language(place.team, f"zone:{place.user}", self.clock().timestamp())

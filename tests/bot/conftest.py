@@ -46,8 +46,8 @@ def settings(slack: SlackDouble, api: RecordedApi, tmp_path: Path) -> Settings:
         public_url="https://gpudiag.example.com",
         slack_api_url=slack.api_url,
         state_path=str(tmp_path / "bot.sqlite3"),
-        answer_seconds=2.0,
-        api_seconds=3.0,
+        answer_seconds=20.0,  # longer than any answer takes: every one is in its acknowledgement
+        api_seconds=30.0,
         reconnect_seconds=0.2,
         look_seconds=0.1,
         settle_seconds=0.3,

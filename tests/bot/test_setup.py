@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +21,9 @@ from gpudiag.settings import BotSettings
 from tests.bot.conftest import Running
 from tests.bot.schema import faults
 from tests.doubles.slack.people import SECRET, ByHttp, Person
-from tests.doubles.slack.server import SlackDouble
+from tests.doubles.slack.server import Message, SlackDouble
+from tests.ports import free_port
+from tests.waiting import PATIENCE_SECONDS, until
 
 ROOT = Path(__file__).parents[2]
 GPUDIAG = (sys.executable, "-c", "import sys; from gpudiag.cli import main; sys.exit(main())")
@@ -159,13 +160,6 @@ def test_the_bot_starts_without_slack_and_finds_it_later(settings, slack: SlackD
     assert found
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def environment(settings, **more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
     return {
@@ -194,7 +188,7 @@ def test_the_program_serves_http_and_stops_cleanly(settings, slack: SlackDouble)
             person = Person(slack, ByHttp(f"http://127.0.0.1:{port}/slack/events"))
             answer = first_answer(person)
             program.send_signal(signal.SIGTERM)
-            program.wait(15)
+            program.wait(PATIENCE_SECONDS)
         finally:
             program.kill()
         errors = program.stderr.read() if program.stderr else ""
@@ -220,23 +214,23 @@ def test_the_program_speaks_socket_mode_and_follows_slack(settings, slack: Slack
             slack.wait(lambda: len(slack.sockets) > 1)
             after = person.asks("why node-3")
             program.send_signal(signal.SIGTERM)
-            program.wait(20)
+            program.wait(PATIENCE_SECONDS)
         finally:
             program.kill()
 
     assert (before.blocks[0], program.returncode) == (after.blocks[0], 0)
 
 
-def first_answer(person: Person):
+def first_answer(person: Person) -> Message:
     """The answer of a program that is still starting."""
-    until = time.monotonic() + 30
-    while True:
+
+    def answer() -> Message | None:
         try:
             return person.asks("why node-3")
         except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.1)
+            return None
+
+    return until(answer)
 
 
 def test_without_secrets_one_line_says_what_to_set(settings):

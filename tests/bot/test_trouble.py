@@ -62,14 +62,13 @@ def test_eight_slow_questions_do_not_hold_up_a_quick_one(settings, slack: SlackD
         person = Person(slack, ByHttp(running.url))
         slow = [person.types("why node-3") for _ in range(8)]
         started = time.perf_counter()
-        quick = person.types("help")
+        quick = person.asks("help")
         seconds = time.perf_counter() - started
         api.hold.set()
         slack.wait(lambda: all(reply.message.edits for reply in slow))
 
-    assert max(reply.seconds for reply in slow) < 0.5
-    assert seconds < 0.25
-    assert quick.message.text.startswith("Ask what your GPUs are doing")
+    assert max(seconds, *(reply.seconds for reply in slow)) < 3  # Slack's limit; our API holds them for ten
+    assert quick.text.startswith("Ask what your GPUs are doing")
 
 
 @pytest.fixture
@@ -152,7 +151,9 @@ def test_a_picture_of_an_unknown_node_is_answered_in_words(person: Person, slack
 
 def test_a_missing_scope_for_languages_is_asked_about_once(person: Person, slack: SlackDouble):
     slack.scopes = "commands,chat:write,app_mentions:read"
-    for _ in range(3):
+    person.asks("why node-3")
+    slack.wait(lambda: slack.calls["users.info"])
+    for _ in range(2):
         person.asks("why node-3")
         time.sleep(0.05)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from api.store import Store
+from tests.ports import free_port
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 def _binaries() -> Path | None:
@@ -60,31 +62,22 @@ def postgresql_server() -> Iterator[str]:
     if made.returncode != 0:
         shutil.rmtree(folder, ignore_errors=True)
         pytest.skip(f"initdb failed: {made.stderr.strip().splitlines()[-1:]}")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = str(free_port())
     log = (folder / "log").open("w")
     process = subprocess.Popen(
-        [binaries / "postgres", "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1",
-         "-k", str(folder), "-c", "fsync=off", "-c", "max_connections=60"],
+        [binaries / "postgres", "-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1",
+         "-k", str(folder), "-c", "fsync=off"],
         stdout=log, stderr=log, env=environment, cwd=folder, **ids,
     )  # fmt: skip
+    asks = [binaries / "pg_isready", "-h", "127.0.0.1", "-p", port]
     try:
-        for _ in range(200):
-            ready = subprocess.run(
-                [binaries / "pg_isready", "-h", "127.0.0.1", "-p", str(port)], capture_output=True
-            )
-            if ready.returncode == 0:
-                break
-            try:
-                process.wait(0.1)
-                pytest.skip(f"postgres ended at once: {(folder / 'log').read_text()[-300:]}")
-            except subprocess.TimeoutExpired:
-                continue
+        until(lambda: process.poll() is not None or subprocess.run(asks, capture_output=True).returncode == 0)
+        if process.poll() is not None:
+            pytest.skip(f"postgres ended at once: {(folder / 'log').read_text()[-300:]}")
         yield f"postgresql://gpudiag@127.0.0.1:{port}"
     finally:
-        process.terminate()
-        process.wait(30)
+        process.send_signal(signal.SIGINT)  # at once: SIGTERM would wait for every connection to be closed
+        process.wait(PATIENCE_SECONDS)
         log.close()
         shutil.rmtree(folder, ignore_errors=True)
 

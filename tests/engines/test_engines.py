@@ -17,6 +17,7 @@ import pytest
 from gpudiag.engines import TABLES, read
 from gpudiag.engines.exposition import parse
 from gpudiag.model import EngineReading
+from tests.waiting import PATIENCE_SECONDS
 
 PAGES = Path(__file__).parent / "pages"
 
@@ -145,7 +146,7 @@ def test_an_endless_page_is_given_up() -> None:
 def test_a_server_that_never_answers_costs_no_more_than_the_time_it_is_given() -> None:
     class Mute(socketserver.BaseRequestHandler):
         def handle(self) -> None:
-            released.wait(5)
+            released.wait(PATIENCE_SECONDS)
 
     released = threading.Event()
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Mute) as server:
@@ -161,7 +162,7 @@ def test_a_server_that_never_answers_costs_no_more_than_the_time_it_is_given() -
         thread.join()
 
     assert (reading.metrics_ok, reading.health_ok, reading.port_open) == (False, False, True)
-    assert took < 2
+    assert took < PATIENCE_SECONDS / 2
 
 
 def test_nobody_listens() -> None:

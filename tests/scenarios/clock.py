@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 PATIENCE = 20.0  # real seconds for a thread that works
-DRIVER_PATIENCE = 0.5  # real seconds for a call into the driver, which may hang
+DRIVER_PATIENCE = 3.0  # real seconds for a call into the driver, which may hang
 
 
 class _Wait:
@@ -33,6 +33,9 @@ class SteppedClock:
         return self._start + self._jump + self._now
 
     def monotonic(self) -> float:
+        me = threading.current_thread()
+        if me in self._busy:  # it asks before every call into the driver: a sign of life
+            self._busy[me] = time.monotonic()
         return self._now
 
     def jumps(self, seconds: float) -> None:

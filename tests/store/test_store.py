@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import create_engine, inspect
 
 from api.store import HEAD, Store
+from api.store.engine import BUSY_SECONDS
 from api.store.snapshots import NewSnapshot, pack, start_key
 from api.store.tables import metadata
 from gpudiag.changes import OpenFinding
@@ -136,15 +137,17 @@ def test_deleting_never_holds_the_writers_up(store: Store) -> None:
 
     writer = threading.Thread(target=write)
     writer.start()
+    began = time.perf_counter()
     try:
         assert store.keep_since(NOW + 29_000, pause=0.01) == 29_000
     finally:
+        took = time.perf_counter() - began
         ended.set()
         writer.join()
 
     waits.sort()
     assert len(waits) > 20
-    assert waits[int(len(waits) * 0.95)] < 0.1
+    assert waits[int(len(waits) * 0.95)] < took / 4  # a small part of it, however fast the machine is
 
 
 def test_space_is_given_back(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -223,4 +226,4 @@ def test_looking_in_waits_for_nobody_who_writes(tmp_path) -> None:  # type: igno
     store.close()
 
     assert found == 1
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < BUSY_SECONDS

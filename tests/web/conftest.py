@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from api.demo import Demo
 from gpudiag.settings import Settings
+from tests.waiting import PATIENCE_SECONDS
+
+expect.set_options(timeout=1000 * PATIENCE_SECONDS)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 

@@ -53,7 +53,7 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_REQUEST
     app.extensions[KEY] = Parts(settings, store, judge, writer, gate, answers, clock())
-    handle_errors(app)
+    _handle_errors(app)
     _add_resources(app)
     _add_pages(app, answers, open_to_all, chat)
     _guard(app, gate)
@@ -67,6 +67,12 @@ def close(app: Flask) -> None:
     made = parts_of(app)
     made.writer.stop()
     made.store.close()
+
+
+def _handle_errors(app: Flask) -> None:
+    from api.web import error_page
+
+    handle_errors(app, error_page)
 
 
 def _add_resources(app: Flask) -> None:

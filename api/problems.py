@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from flask import Flask, Response, current_app, request
-from markupsafe import escape
 from werkzeug.exceptions import HTTPException
 
 from api.words import Sentence, Worded
@@ -58,32 +57,17 @@ class NoSuch(Refused):
     status = 404
 
 
-PAGE = """<!doctype html>
-<html lang="{lang}">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>gpudiag</title>
-<link rel="stylesheet" href="/assets/style.css"></head>
-<body><main><h1>{said}</h1><p><code>{path}</code></p><p><a href="/">{home}</a></p></main></body>
-</html>
-"""
-PAGE_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+ErrorPage = Callable[[Sentence, int], Response]
+"""What went wrong and its status → a page of ours that says so."""
 
 
 def wants_page() -> bool:
-    """Whether a browser asks: it names HTML, and likes it better than JSON."""
+    """Whether a browser asks, and for no answer of the API: it names HTML, and likes it better than JSON."""
+    if request.endpoint is not None and not request.endpoint.startswith("web."):
+        return False
     accepted = request.accept_mimetypes
     named = any(kind == "text/html" for kind, _ in accepted)
     return named and accepted["text/html"] >= max(accepted["application/json"], accepted[CONTENT_TYPE])
-
-
-def no_page() -> Response:
-    """What a person sees at an address that nothing owns."""
-    lang = spoken()
-    said, home = (Sentence(key).said(lang) for key in ("no.page", "home"))
-    text = PAGE.format(lang=lang, path=escape(plain(request.path, 200)), said=said, home=home)
-    response = Response(text, 404, content_type="text/html; charset=utf-8")
-    response.headers["Content-Security-Policy"] = PAGE_POLICY
-    response.headers["Vary"] = "Accept, Accept-Language"
-    return response
 
 
 def spoken() -> Language:
@@ -130,8 +114,8 @@ def read_on() -> None:
             left -= len(chunk)
 
 
-def handle_errors(app: Flask) -> None:
-    """No error leaves the application as anything else, and none with a traceback."""
+def handle_errors(app: Flask, page: ErrorPage) -> None:
+    """No error leaves the application as anything else, and none with a traceback; browsers get a `page`."""
 
     @app.errorhandler(GpudiagError)
     def _ours(error: GpudiagError) -> Response:
@@ -142,8 +126,10 @@ def handle_errors(app: Flask) -> None:
         status = error.code or 500
         if status < 400:
             return Response(status=status, headers=error.get_headers())
-        if status == 404 and request.endpoint is None and wants_page():
-            return no_page()
+        if wants_page():
+            nothing_here = Sentence("no.page", path=plain(request.path, 200).replace("`", "ˋ"))
+            advice = _advice(status, error.description or error.name)
+            return page(nothing_here if status in (404, 405) else advice, status)
         response = problem(status, _advice(status, error.description or error.name).said(spoken()))
         if status == 405:
             allowed = dict(error.get_headers()).get("Allow")
@@ -154,7 +140,8 @@ def handle_errors(app: Flask) -> None:
     @app.errorhandler(Exception)
     def _bug(error: Exception) -> Response:
         log.exception("%s %s failed", request.method, request.path)
-        return problem(500, Sentence("bug", name=type(error).__name__).said(spoken()))
+        bug = Sentence("bug", name=type(error).__name__)
+        return page(bug, 500) if wants_page() else problem(500, bug.said(spoken()))
 
 
 def _advice(status: int, description: str) -> Sentence:

@@ -21,7 +21,6 @@ from gpudiag.window import NotMeasured
 from gpudiag.words import Language, units, words
 from gpudiag.words.pages import Page, fill, flowing, page_of
 
-
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -117,7 +116,7 @@ def markdown(rule: Rule, language: Language) -> str:
 def page_text(rule: Rule, language: Language, width: int = WIDTH) -> str:
     """The runbook to read in a terminal: its Markdown, in lines of at most `width` columns."""
     lines: list[str] = []
-    for line in markdown(rule, language).splitlines():
+    for line in markdown(rule, language).replace("**", "").splitlines():
         hang = "  " if line.startswith("- ") else "   " if line[:1].isdigit() else ""
         lines += wrap(line, width, hang) if line.strip() and "`" not in line[:5] else [line]
     return "\n".join(lines) + "\n"

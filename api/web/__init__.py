@@ -6,6 +6,6 @@ the bot. To add a page: a function in views.py and a template.
 """
 
 from api.web.asked import Answers, Chat
-from api.web.views import pages
+from api.web.views import error_page, pages
 
-__all__ = ["Answers", "Chat", "pages"]
+__all__ = ["Answers", "Chat", "error_page", "pages"]

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, g, make_response, redirect, render_template, request, url_for
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
 from api.problems import NoSuch, Refused
@@ -30,6 +30,7 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 LARGEST_PASTE = 4 << 20
+LONGEST_KEPT = 200_000  # characters of a refused paste that its form keeps
 ROOM_FOR_FORM = 64 << 10
 PAST_SECONDS = 3600.0
 ON_ONE_PAGE = 250  # nodes
@@ -52,7 +53,7 @@ def pages(answers: Answers, *, simulated: bool = False, chat: Chat | None = None
         web.app_template_filter(f"gd_{name}")(function)
     web.before_request(_guard(answers))
     web.after_request(_careful)
-    web.context_processor(lambda: _everywhere(simulated, chat is not None))
+    web.app_context_processor(lambda: _everywhere(simulated, chat is not None))
     web.register_error_handler(GpudiagError, _failed)
     web.register_error_handler(HTTPException, _refused)
     _add_fleet(web, answers)
@@ -98,7 +99,7 @@ def _everywhere(simulated: bool, chat: bool) -> dict[str, Any]:
         "t": SENTENCES[lang],
         "w": words(lang),
         "other_lang": other,
-        "other_url": f"{request.path if request.method == 'GET' else '/'}?{urlencode(query)}",
+        "other_url": f"{_inside(request.path) if request.method == 'GET' else '/'}?{urlencode(query)}",
         "simulated": simulated,
         "has_chat": chat,
         "logged_in": TOKEN_COOKIE in request.cookies,
@@ -106,13 +107,22 @@ def _everywhere(simulated: bool, chat: bool) -> dict[str, Any]:
     }
 
 
+def error_page(said: Sentence, status: int) -> Response:
+    """What went wrong outside of the pages, at an address that nothing owns for one."""
+    page = render_template("web/error.html", message=said.said(language.chosen()), nearest=[])
+    return _careful(make_response(page, status))
+
+
 def _failed(error: GpudiagError) -> tuple[str, int]:
-    status = error.status if 400 <= error.status < 600 else 500
     told, nearest = error.said(language.chosen()), []
     if isinstance(error, Refused) and error.nearest:  # the page links them: the sentence lists them not again
         nearest, sentence = error.nearest, error.sentence
         told = Sentence(sentence.key, **{**sentence.values, "hint": ""}).said(language.chosen())
-    return render_template("web/error.html", message=told, nearest=nearest), status
+    return render_template("web/error.html", message=told, nearest=nearest), _status_of(error)
+
+
+def _status_of(error: GpudiagError) -> int:
+    return error.status if 400 <= error.status < 600 else 500
 
 
 def _refused(error: HTTPException) -> Any:
@@ -163,16 +173,32 @@ def _add_fleet(web: Blueprint, answers: Answers) -> None:
         return node(f"{namespace}/{pod}")
 
     @web.post("/explain")
-    def explain() -> str:
+    def explain() -> tuple[str, int]:
         request.max_content_length = LARGEST_PASTE + ROOM_FOR_FORM
         request.max_form_memory_size = LARGEST_PASTE
-        upload = request.files.get("file")
-        text = upload.read() if upload and upload.filename else request.form.get("text", "").encode()
-        return _diagnosis_page(answers.pasted(text, language.chosen()), None, None)
+        lang = language.chosen()
+        try:
+            upload, typed = request.files.get("file"), request.form.get("text", "")
+            text = upload.read() if upload and upload.filename else typed.encode()
+        except RequestEntityTooLarge:
+            return _paste_refused(SENTENCES[lang]["too_large"], 413)
+        try:
+            diagnosis = answers.pasted(text, lang)
+        except GpudiagError as error:
+            return _paste_refused(error.said(lang), _status_of(error), typed)
+        return _diagnosis_page(diagnosis, None, None), 200
 
     @web.get("/explain")
     def explain_form() -> str:
         return render_template("web/explain.html")
+
+
+def _paste_refused(said: str, status: int, typed: str = "") -> tuple[str, int]:
+    """The form once more with what was pasted, or its beginning, and why it could not be read."""
+    page = render_template(
+        "web/explain.html", problem=said, text=typed[:LONGEST_KEPT], cut=len(typed) > LONGEST_KEPT
+    )
+    return page, status
 
 
 def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, at: str | None) -> str:

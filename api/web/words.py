@@ -37,6 +37,7 @@ EN: dict[str, str] = {
     ),
     "paste_label": "Tool output",
     "paste_button": "Explain",
+    "paste_cut": "Below stands its beginning; the rest was too long to be kept.",
     "pasted_node": "Pasted output",
     "paste_again": "Explain something else",
     # node
@@ -201,6 +202,7 @@ KO: dict[str, str] = {
     ),
     "paste_label": "도구 출력",
     "paste_button": "설명 보기",
+    "paste_cut": "아래에는 앞부분만 남겼습니다. 나머지는 너무 길어 남기지 못했습니다.",
     "pasted_node": "붙여넣은 출력",
     "paste_again": "다른 출력 설명",
     "all_nodes": "전체 노드",

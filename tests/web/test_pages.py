@@ -118,6 +118,34 @@ def test_text_without_a_gpu_is_answered_with_a_sentence(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("nvidia-smi")
 
 
+@pytest.mark.parametrize("text", ["hello, world", "\n  two\nlines", "</textarea><script>alert(1)</script>"])
+def test_a_paste_that_is_refused_stays_in_its_form(page: Page, complaints: list[str], text: str) -> None:
+    page.goto("/")
+    page.get_by_label("Tool output").first.fill(text)
+    page.get_by_role("button", name="Explain").click()
+
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Tool output").first).to_have_value(text)
+    assert [said for said in complaints if "422" not in said] == []
+
+
+def test_of_a_long_paste_that_is_refused_the_form_keeps_the_beginning(page: Page) -> None:
+    page.goto("/explain")
+    page.evaluate("document.querySelector('textarea').value = 'hello, world '.repeat(50_000)")
+    page.get_by_role("button", name="Explain").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("its beginning")
+    assert len(page.get_by_label("Tool output").first.input_value()) == 200_000
+
+
+def test_a_page_that_is_not_there_has_the_way_to_those_that_are(page: Page) -> None:
+    page.goto("/nothing")
+
+    expect(page.get_by_role("alert")).to_contain_text("There is no page at /nothing.")
+    page.get_by_role("navigation").get_by_role("link", name="Rules").click()
+    expect(page.locator("h1")).to_have_text("All rules")
+
+
 def test_a_long_paste_is_read_whole(page: Page) -> None:
     page.goto("/explain")
     page.evaluate(

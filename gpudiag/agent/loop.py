@@ -33,6 +33,7 @@ from gpudiag.agent.servers import DeclaredServer, Servers
 from gpudiag.agent.spool import Spool
 from gpudiag.agent.worker import Harvest
 from gpudiag.model import AgentReading, Gap, HostReading, KernelEvent, ProcessReading, Snapshot, Source
+from gpudiag.words import language_in
 from gpudiag.words.refusals import agent_says
 
 HISTORY = 360  # snapshots kept for `gpudiag why`: an hour
@@ -320,6 +321,7 @@ class Agent:
 
     def _answer_status(self, request: dict[str, Any]) -> bytes:
         sampler, reporter = self.observer.sampler, self._reporter
+        language = language_in(str(request.get("lang"))) or self._language  # of who asks
         return msgspec.json.encode(
             {
                 "node": self.observer.node,
@@ -327,7 +329,7 @@ class Agent:
                 "snapshots": self.observer.sequence,
                 "waiting": reporter.waiting if reporter else 0,
                 "lost": reporter.lost if reporter else 0,
-                "trouble": reporter.trouble if reporter else None,
+                "trouble": reporter.trouble(language) if reporter else None,
                 "released": sampler.released,
                 "holds_driver": sampler.holds_driver,
             }

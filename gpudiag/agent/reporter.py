@@ -30,6 +30,10 @@ MAKES_A_TOKEN = "gpudiag token create"
 """The command by which our API's own words end, where it knows for which node a token is wanted."""
 
 
+Trouble = Callable[[str], str]
+"""What is wrong, in a language. What the API says itself is in the one that the agent asks in."""
+
+
 class Api(Protocol):
     """What the reporter needs of `gpudiag.client.Client`."""
 
@@ -55,7 +59,7 @@ class Reporter:
         self._failures = 0
         self._not_before = 0.0
         self._said: str | None = None
-        self._trouble: str | None = None
+        self._trouble: Trouble | None = None
         self._unlucky: ApiError | None = None  # how something before our API refused the last one
         self._tries = 0  # of the oldest, which it refused
         self.refused = 0
@@ -70,10 +74,9 @@ class Reporter:
     def waiting(self) -> int:
         return len(self._spool)
 
-    @property
-    def trouble(self) -> str | None:
-        """Why snapshots wait, in the words of the last try; None where none waits."""
-        return self._trouble if self._spool else None
+    def trouble(self, language: str) -> str | None:
+        """Why snapshots wait, by the last try; None where none waits."""
+        return self._trouble(language) if self._spool and self._trouble else None
 
     def phase(self, interval: float) -> float:
         """A random share of the interval, to wait before the first report."""
@@ -114,12 +117,12 @@ class Reporter:
 
     def _keep(self, snapshot: bytes) -> None:
         if not self._spool.add(snapshot) and self._spool.problem:
-            self._tell(self._spool.problem.said(self._language))
+            self._tell(self._spool.problem.said)
 
     def _cannot_read(self, now: float) -> None:
         if self._spool.problem:
             self._back_off(now)
-            self._tell(self._spool.problem.said(self._language))
+            self._tell(self._spool.problem.said)
 
     def _try_another(self, oldest: bytes, now: float) -> None:
         """Whether all are refused, which is waited for, or the oldest alone, which is set aside."""
@@ -155,15 +158,16 @@ class Reporter:
         except Busy as error:
             # Everybody was told the same: come back a little later than that, each at another moment.
             self._not_before = now + max(FIRST_WAIT, error.retry_after) * self._chance.uniform(1.0, 1.5)
-            self._trouble = error.said(self._language)
+            self._trouble = error.said
             if not error.ours:  # a proxy, or whoever is at that address: our API says it is busy itself
-                self._tell(self._trouble)
+                self._tell(error.said)
             return False
         except (Unauthorized, Forbidden) as error:
             self._back_off(now, least=10.0)
-            said = error.said(self._language)
-            told = MAKES_A_TOKEN in said
-            self._tell(said if told else agent_says("wrong-token", self._language, error=said))
+            if MAKES_A_TOKEN in error.said(self._language):
+                self._tell(error.said)
+            else:
+                self._tell_of("wrong-token", error=error)
             return False
         except NotFound as error:
             self._back_off(now, least=10.0)
@@ -171,7 +175,7 @@ class Reporter:
             return False
         except ApiError as error:
             self._back_off(now)
-            self._tell(error.said(self._language))
+            self._tell(error.said)
             if error.answered in MAY_MEAN_THE_BODY:
                 self._unlucky = error
             return False
@@ -194,11 +198,11 @@ class Reporter:
         self._not_before = now + longest * self._chance.uniform(0.5, 1.5)
 
     def _tell_of(self, key: str, **values: object) -> None:
-        self._tell(agent_says(key, self._language, **values))
+        self._tell(lambda language: agent_says(key, language, **values))
 
-    def _tell(self, line: str) -> None:
+    def _tell(self, trouble: Trouble) -> None:
         """Says a trouble once, until it is over or another one comes."""
-        self._trouble = line
+        self._trouble, line = trouble, trouble(self._language)
         if line != self._said:
             self._said = line
             self._say(line)

@@ -94,9 +94,10 @@ def tell_agent(options: Namespace) -> int:
     from gpudiag.cli.terminal import span, spoken
     from gpudiag.words.programs import words
 
-    done = words(spoken(options.lang)).DONE
+    language = spoken(options.lang)
+    done = words(language).DONE
     if options.action == "status":
-        status = msgspec.json.decode(ask({"ask": "status"}))
+        status = msgspec.json.decode(ask({"ask": "status", "lang": language}))
         held = "released" if status["released"] else "watched" if status["holds_driver"] else "unreachable"
         print(done["agent-status"].format(held=done["agent-holds"][held], **status))
         if status.get("trouble"):  # an agent that is older than this command tells none

@@ -72,7 +72,9 @@ def test_the_status_says_why_reports_wait(receiver: Receiver, tmp_path: Path) ->
             agent.communicate(timeout=30)
 
     assert receiver.address in english.partition("Why they wait: ")[2]
-    assert receiver.address in korean.partition("대기하는 이유: ")[2]
+    reason = korean.partition("대기하는 이유: ")[2]
+    assert receiver.address in reason
+    assert "주소가 맞는지 확인하십시오" in reason
 
 
 def test_an_agent_that_is_killed_loses_nothing_that_waited_and_sends_nothing_twice(

@@ -12,6 +12,7 @@ from gpudiag.agent.reporter import LONGEST_WAIT, Reporter
 from gpudiag.agent.spool import Spool
 from gpudiag.client import Answer, Busy, Refused, Unauthorized, Unreachable
 from gpudiag.client.failures import failure
+from gpudiag.words.refusals import Refusal
 
 
 class Server:
@@ -176,18 +177,26 @@ def test_a_token_of_another_node_is_told_with_one_command(
 
 
 def test_what_waits_has_a_reason_until_it_is_sent(server: Server, reporter: Reporter) -> None:
-    assert reporter.trouble is None
+    assert reporter.trouble("en") is None
     server.fails = Unauthorized("the token is not known")
     reporter.report(b"one", 0.0)
-    assert "the token is not known" in (reporter.trouble or "")
+    assert "the token is not known" in (reporter.trouble("en") or "")
 
     server.fails = Busy("full")
     reporter.push(30.0)
-    assert reporter.trouble == "full"
+    assert reporter.trouble("en") == "full"
 
     server.fails = None
     drain(reporter, 60.0)
-    assert reporter.trouble is None
+    assert reporter.trouble("en") is None
+
+
+def test_the_reason_is_told_in_the_language_of_who_asks(server: Server, reporter: Reporter) -> None:
+    server.fails = Unreachable(Refusal("api-nobody", url="http://127.0.0.1:1"))
+    reporter.report(b"one", 0.0)
+
+    assert "nothing listens at http://127.0.0.1:1" in (reporter.trouble("en") or "")
+    assert reporter.trouble("ko") == Refusal("api-nobody", url="http://127.0.0.1:1").said("ko")
 
 
 def test_a_surprise_while_sending_loses_nothing(server: Server, reporter: Reporter, said: list[str]) -> None:

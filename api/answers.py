@@ -11,7 +11,7 @@ from flask import request
 
 from api.access import Gate
 from api.judge import Judge
-from api.nodes import NodeState
+from api.nodes import NodeState, Place
 from api.places import nodes_like, place_of
 from api.problems import BadRequest, NoSuch
 from api.since import TROUBLE, Since, since_ok
@@ -38,7 +38,6 @@ HISTORY_METRICS = (
 )
 CHANGED_SECONDS = 5.0  # what changed since a node was ok is looked up again after so long
 MOST_REMEMBERED = 20_000
-ALL = slice(None)
 LONGEST_HISTORY = 7 * 86_400.0
 LONGEST_PAST = 86_400.0  # of the past that is judged again: every snapshot of it is read
 AHEAD_SECONDS = 300.0  # how far the asker's clock may be ahead of ours
@@ -112,13 +111,17 @@ class Answers:
         return state
 
     def fleet(
-        self, language: Language, severity: str | None = None, page: slice = ALL
+        self,
+        language: Language,
+        severity: str | None = None,
+        after: Place | None = None,
+        most: int | None = None,
     ) -> list[dict[str, Any]]:
-        """Nodes as `GET /v1/nodes` lists them, worst first: those of one severity, and one page of them."""
+        """Nodes as `GET /v1/nodes` lists them, worst first: those of one severity, and `most` of them."""
         now = self.now()
         if not self.store.embedded:
             self.judge.see_others()
-        return [self.listed(state, language, now) for state in self.judge.worst_first(severity)[page]]
+        return [self.listed(state, language, now) for state in self.judge.worst_first(severity, after)[:most]]
 
     def fleet_findings(self, language: Language) -> list[dict[str, Any]]:
         """What is open about several nodes together."""
@@ -420,7 +423,7 @@ def cursor_of(text: str | None) -> int:
     if text is None or text == "":
         return 0
     if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise BadRequest("cursor", text=plain(text, 40))
+        raise BadRequest("cursor", name="after", text=plain(text, 40))
     return int(text)
 
 

@@ -7,6 +7,7 @@ changes goes into the feed, which the writer writes. Knows no HTTP; the clock is
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ import msgspec
 from api.earlier import recall_xids
 from api.feed import Feed, in_order
 from api.intake import FUTURE_SECONDS
-from api.nodes import SILENT_INTERVALS, NodeState, natural
+from api.nodes import SILENT_INTERVALS, NodeState, Place, place_of_node
 from api.signs import CALM_SECONDS, NEVER_CALM, signs_of
 from api.store import Store, StoreError
 from api.store.snapshots import StoredNode, StoredSnapshot, start_key
@@ -307,19 +308,21 @@ class Judge:
         if what != "changed":
             self.together.note(now, state.name, finding, what)
 
-    def worst_first(self, severity: str | None = None) -> list[NodeState]:
-        """Every node, or those whose verdict has that severity."""
+    def worst_first(self, severity: str | None = None, after: Place | None = None) -> list[NodeState]:
+        """Every node, or those whose verdict has that severity, or what follows a place in the list."""
         states = sorted(self.nodes.values(), key=self._order)
+        if after is not None:
+            states = states[bisect_right(states, after, key=self._order) :]
         if severity is None:
             return states
         wanted = -SEVERITY_ORDER.index(cast(Severity, severity))
         return [state for state in states if self._order(state)[0] == wanted]
 
-    def _order(self, state: NodeState) -> tuple[int, tuple[Any, ...]]:
+    def _order(self, state: NodeState) -> Place:
         rank, known = state.rank, state.order
         if known is None or known[0] is not rank:
             severity = self.verdict(state, "en")["severity"] if rank is None else rank[0]
-            known = state.order = (rank, (-SEVERITY_ORDER.index(severity), natural(state.name)))
+            known = state.order = (rank, place_of_node(severity, state.name))
         return known[1]
 
     def verdict(self, state: NodeState, language: Language) -> dict[str, Any]:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from api.signs import NEVER_CALM
 from api.store.snapshots import StoredNode
 from gpudiag.changes import Key, OpenFinding
-from gpudiag.model import Checkup
+from gpudiag.model import SEVERITY_ORDER, Checkup, Severity
 from gpudiag.window import Window
 
 SILENT_INTERVALS = 2.5  # a node from which nothing came for longer is silent
 STEADY_SECONDS = 2.0  # offsets of clocks that differ by less are the network's doing
 TWO_AGENTS_TOLD = 900.0
 MOST_STARTS = 8
+
+Place = tuple[int, tuple[Any, ...], str]
+"""A node's place in a list: severity, then its name as people count, then the name itself."""
 
 
 @dataclass(slots=True)
@@ -72,7 +75,7 @@ class NodeState:
         self.headlines: dict[str, dict[str, Any]] = {}
         self.said: dict[str, dict[str, Any]] = {}  # the diagnosis by language, until the next checkup
         self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
-        self.order: tuple[Any, tuple[int, tuple[Any, ...]]] | None = None  # a rank, and its place in a list
+        self.order: tuple[Any, Place] | None = None  # a rank, and its place in a list
         self.starts: dict[int, Start] = {}
         self.current: int | None = None
         self.signs = NEVER_CALM
@@ -125,6 +128,11 @@ class NodeState:
         self.loaded, self.last_id, self.checkup = False, 0, None
         self.starts.clear()
         self.current = None
+
+
+def place_of_node(severity: str, name: str) -> Place:
+    """Where a list that begins with the worst has a node."""
+    return -SEVERITY_ORDER.index(cast(Severity, severity)), natural(name), name
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Blueprint, Response, request
 
 from api.answers import HISTORY_METRICS
+from api.nodes import Place, place_of_node
 from api.parts import parts
 from api.problems import BadRequest
 from api.resources.asked import json_answer, language, limit, number, span
@@ -22,13 +25,23 @@ def fleet() -> Response:
     if severity is not None and severity not in SEVERITY_ORDER:
         raise BadRequest("severity", severity=plain(severity, 20), known=", ".join(SEVERITY_ORDER))
     lang, cursor, most = language(here.settings.serve.lang), request.args.get("cursor"), limit()
-    first = 0
-    if cursor:
-        first = number("cursor", 0, 0, 10_000_000) or 0
-    items = here.answers.fleet(lang, severity, slice(first, first + most + 1))
-    answer = {"items": items[:most], "next": str(first + most) if len(items) > most else None}
+    after = place_after(cursor) if cursor else None
+    items = here.answers.fleet(lang, severity, after, most + 1)
+    answer = {"items": items[:most], "next": cursor_to(items[most - 1]) if len(items) > most else None}
     together = here.answers.fleet_findings(lang)
-    return json_answer({**answer, "findings": together} if together and not first else answer)
+    return json_answer({**answer, "findings": together} if together and not after else answer)
+
+
+def cursor_to(item: dict[str, Any]) -> str:
+    """The place of a listed node, not its number: nodes that change meanwhile make others move up or down."""
+    return f"{item['verdict']['severity']}:{item['node']}"
+
+
+def place_after(cursor: str) -> Place:
+    severity, _, name = cursor.partition(":")
+    if severity not in SEVERITY_ORDER or not name:
+        raise BadRequest("cursor", name="cursor", text=plain(cursor, 40))
+    return place_of_node(severity, name)
 
 
 @nodes.get("/v1/nodes/<node>")

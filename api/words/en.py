@@ -12,7 +12,7 @@ SENTENCES: dict[str, str] = {
         "at={text!r} is no moment; write 2026-01-31T14:05:00Z, 14:05 (UTC), Unix seconds, or 10m (ago)"
     ),
     "moment.future": "at={text!r} is still to come; ask for a moment of the past",
-    "cursor": "after={text!r} is no cursor; use the `next` of the answer before",
+    "cursor": "{name}={text!r} is no cursor; use the `next` of the answer before",
     "format": "format={form!r} is not known; there are: json, text",
     "severity": "severity={severity!r} is not known; there are: {known}",
     "metric": "there is no history of {metric!r}; there is of: {known}",

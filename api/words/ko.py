@@ -13,7 +13,7 @@ SENTENCES: dict[str, str] = {
         "예: 2026-01-31T14:05:00Z, 14:05(UTC), Unix 초, 10m(10분 전)"
     ),
     "moment.future": "at={text!r} 시각은 아직 오지 않았습니다. 지난 시각을 물어보십시오",
-    "cursor": "after={text!r} 값은 커서가 아닙니다. 이전 응답의 `next` 값을 쓰십시오",
+    "cursor": "{name}={text!r} 값은 커서가 아닙니다. 이전 응답의 `next` 값을 쓰십시오",
     "format": "format={form!r} 형식은 없습니다. 쓸 수 있는 형식: json, text",
     "severity": "severity={severity!r} 값은 없습니다. 쓸 수 있는 값: {known}",
     "metric": "{metric!r} 메트릭은 이력이 없습니다. 이력이 있는 메트릭: {known}",

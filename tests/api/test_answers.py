@@ -66,6 +66,20 @@ def test_the_fleet_is_listed_worst_first_and_page_by_page(api: Api) -> None:
     assert [item["node"] for item in api.client.nodes(severity="critical")["items"]] == ["node-9"]
 
 
+def test_the_next_page_skips_nobody_though_nodes_changed_places(api: Api) -> None:
+    for name in ("node-1", "node-2", "node-02", "node-10"):
+        ReportingNode(name, api).serves_idle_vllm().passes(minutes=1)
+    first = api.client.nodes(limit=2)
+    api.client.forget_node(first["items"][0]["node"])
+
+    second = api.client.nodes(limit=2, cursor=first["next"])
+
+    assert [item["node"] for page in (first, second) for item in page["items"]] == [
+        "node-1", "node-02", "node-2", "node-10"
+    ]  # fmt: skip
+    assert second["next"] is None
+
+
 def test_an_unknown_node_names_the_nearest(node: ReportingNode, api: Api) -> None:
     node.reports()
 

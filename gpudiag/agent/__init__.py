@@ -60,17 +60,17 @@ def observe(
         for number in range(1, max(1, round(seconds / observer.interval)) + 1):
             due = begun + number * min(observer.interval, seconds)
             while (left := due - observer.clock.monotonic()) > 0:
-                observer.clock.wait(never, min(0.5, left))
+                observer.wait(never, min(0.5, left))
                 progress(min(1.0, (observer.clock.monotonic() - begun) / seconds))
             snapshot = observer.snapshot()
             yield snapshot
         while _is_behind(snapshot) and observer.clock.monotonic() - begun < seconds + SLOW_SECONDS:
-            observer.clock.wait(never, observer.interval)
+            observer.wait(never, observer.interval)
             snapshot = observer.snapshot()
             yield snapshot
         silent = snapshot.nvml.silent_seconds if snapshot.nvml else None
         if silent is not None and silent <= GIVE_UP_SECONDS:  # long enough to be told from a slow call
-            observer.clock.wait(never, GIVE_UP_SECONDS + 0.5 - silent)
+            observer.wait(never, GIVE_UP_SECONDS + 0.5 - silent)
             yield observer.snapshot()
     finally:
         observer.stop()

@@ -6,9 +6,16 @@ import threading
 import time
 from typing import Protocol
 
+STILL_SECONDS = 5.0
+
 
 class Clock(Protocol):
-    """`time` tells when (it may jump), `monotonic` how long (it never does)."""
+    """`time` tells when (it may jump), `monotonic` how long (it never does).
+
+    A wait that takes `still_seconds` longer than it was to is one in which the process itself stood still.
+    """
+
+    still_seconds: float
 
     def time(self) -> float: ...
 
@@ -21,6 +28,8 @@ class Clock(Protocol):
 
 class RealClock:
     """The clock of the machine."""
+
+    still_seconds = STILL_SECONDS
 
     def time(self) -> float:
         return time.time()
@@ -37,18 +46,23 @@ class ScaledClock:
 
     def __init__(self, factor: float, start: float | None = None) -> None:
         self.factor = factor
+        self.still_seconds = STILL_SECONDS * factor  # a busy machine is late by real time
         self._real_start = time.monotonic()
         self._start = time.time() if start is None else start
-        self._jump = 0.0
+        self._jump = self._stood = 0.0
 
     def time(self) -> float:
         return self._start + self._jump + self.monotonic()
 
     def monotonic(self) -> float:
-        return (time.monotonic() - self._real_start) * self.factor
+        return (time.monotonic() - self._real_start) * self.factor + self._stood
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
         return event.wait(max(0.0, seconds) / self.factor)
+
+    def stands_still(self, seconds: float) -> None:
+        """What a process sees that was stopped for so long: everything else went on."""
+        self._stood += seconds
 
     def jumps(self, seconds: float) -> None:
         """Moves the time of day, as an operator or a time server does; durations go on unmoved."""

@@ -86,6 +86,10 @@ class Observer:
         self.sampler.stop()
         self._kernel_log.close()
 
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Waits between two snapshots, see `Sampler.wait`."""
+        return self.sampler.wait(event, seconds)
+
     def snapshot(self, lost: int = 0) -> Snapshot:
         """Everything since the snapshot before."""
         harvest = self.sampler.harvest(patience=max(2.0, 0.8 * self.interval))
@@ -270,7 +274,7 @@ class Agent:
         due = self._clock.monotonic() + interval
         if self._random_phase and self._reporter is not None:
             due = self._clock.monotonic() + max(1.0, self._reporter.phase(interval))
-        while not self._clock.wait(self._stop, due - self._clock.monotonic()):
+        while not self.observer.wait(self._stop, due - self._clock.monotonic()):
             try:
                 self._take()
             except Exception as error:  # one look that fails must not be the last

@@ -18,6 +18,7 @@ GIVE_UP_SECONDS = 10.0
 GIVE_UP_OPENING_SECONDS = 90.0  # without persistence mode the first client waits seconds for each GPU
 OPENING = ("nvmlInit", "nvmlDeviceGetHandleByIndex")
 MOST_ABANDONED = 3
+STEP_SECONDS = 1.0
 
 
 class Sampler:
@@ -64,6 +65,24 @@ class Sampler:
     def holds_driver(self) -> bool:
         """Whether NVML is open in this process."""
         return self._worker.library.is_open or any(worker.alive for worker in self._abandoned)
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Waits so long, or until the event is set; tells whether it is.
+
+        Who takes harvests waits like this in between. A process that is stopped, by a signal or in a frozen
+        container, finds the call that it was in unanswered for as long: that silence is its own.
+        """
+        until = self._clock.monotonic() + seconds
+        while True:
+            began = self._clock.monotonic()
+            step = min(STEP_SECONDS, max(0.0, until - began))
+            woken = self._clock.wait(event, step)
+            now = self._clock.monotonic()
+            if now - began - step > self._clock.still_seconds:
+                for worker in (self._worker, *self._abandoned):
+                    worker.stood_still(began)
+            if woken or now >= until:
+                return woken
 
     def harvest(self, patience: float = 8.0) -> Harvest:
         """Everything since the last harvest; what a hanging call withholds is a gap with its reason.

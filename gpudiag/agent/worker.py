@@ -61,6 +61,7 @@ class Worker:
         self._ending = threading.Lock()
         self.call: str | None = None
         self._since: float | None = None
+        self._still_until = 0.0  # when this process went on that had stood still
         self.busy_with: Device | None = None
         self.library = Library(self._enters)
         self._fault: NvmlFault | None = None
@@ -104,7 +105,17 @@ class Worker:
     def silent_seconds(self) -> float:
         """How long the call that is being made has not come back; 0 between calls."""
         since = self._since
-        return self._clock.monotonic() - since if since is not None else 0.0
+        return self._clock.monotonic() - max(since, self._still_until) if since is not None else 0.0
+
+    def stood_still(self, began: float) -> None:
+        """The whole process did, from then until now: what was asked meanwhile is not the driver's time."""
+        self._still_until = self._clock.monotonic()
+        stood = self._still_until - began
+        self._sweeps = [took for took in self._sweeps if took < stood]
+        kept = [took for took in self._looks if took < stood]
+        self._looks = deque(kept, maxlen=LOOKS_KEPT)
+        if self._last_sweep is not None and self._last_sweep >= stood:
+            self._last_sweep = None
 
     def order(self, patience: float) -> Harvest | None:
         """Asks the thread for a harvest and waits; None when no call comes back for so long."""
@@ -114,7 +125,7 @@ class Worker:
             self._wanted.set()
             self.wake.set()
         until = self._clock.monotonic() + patience
-        while not self._clock.wait(self._ready, PATIENCE_STEP):
+        while not self._sampler.wait(self._ready, PATIENCE_STEP):
             if self.silent_seconds() >= SILENT_SECONDS or self._clock.monotonic() >= until:
                 return None
         found, self._found = self._found, None
@@ -124,7 +135,7 @@ class Worker:
         """Puts in how long the driver takes. Makes no call: what is known of one that hangs is told too."""
         spans, began = self._sweeps.copy(), self._sweep_began
         if not spans:  # none has ended since: the last one, or the one that goes on, if that is longer
-            running = self._clock.monotonic() - began if began is not None else 0.0
+            running = self._clock.monotonic() - max(began, self._still_until) if began is not None else 0.0
             longest = max(running, self._last_sweep or 0.0)
             spans = [longest] if longest else []
         if spans:
@@ -192,6 +203,8 @@ class Worker:
             self._lose(_surprise(error))
         self._sweep_began = None
         self._rests()
+        if self._still_until > start:
+            return  # how long it took is not known
         self._last_sweep = self._clock.monotonic() - start
         self._sweeps.append(self._last_sweep)
         del self._sweeps[:-ROWS_KEPT]
@@ -272,13 +285,16 @@ class Worker:
 
     def _ask_all(self) -> None:
         """Every call of a look, until NVML is lost; the sweeps in between do not count as its time."""
-        took, since = 0.0, self._clock.monotonic()
+        took, begun = 0.0, self._clock.monotonic()
+        since = begun
         for device in self.library.look(self._clock):
             took += self._clock.monotonic() - since
             self._sweep_when_due()
             if not self.library.is_open:
                 return
             self.busy_with, since = device, self._clock.monotonic()
+        if self._still_until > begun:
+            return  # how long it took is not known
         if not any(device.hangs for device in self.library.devices):  # else it was only a part of a look
             self._looks.append(took + self._clock.monotonic() - since)
 

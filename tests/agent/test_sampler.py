@@ -32,8 +32,18 @@ class Watching:
         self.sampler.stop()
 
     def passes(self, seconds: float) -> Watching:
-        self.clock.wait(threading.Event(), seconds)
+        self.sampler.wait(threading.Event(), seconds)
         return self
+
+    def is_stopped(self, seconds: float, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """As by SIGSTOP, in the middle of the time between two harvests."""
+
+        def stop() -> None:
+            self.clock.stands_still(seconds)
+            meanwhile()
+
+        threading.Timer(2 / FAST, stop).start()
+        self.passes(5 + seconds)
 
     def harvest(self) -> Harvest:
         return self.sampler.harvest()
@@ -74,6 +84,31 @@ def test_a_hanging_call_is_told_with_how_long_and_which(nvml: Nvml) -> None:
     assert 3 <= found.nvml.silent_seconds <= longest + 0.05  # it is told to a tenth of a second
     assert [gpu.uuid for gpu in found.gpus] == [gpu.uuid for gpu in nvml.gpus]
     assert found.gpus[0].error == "timeout"
+
+
+def test_how_long_a_process_was_stopped_is_not_the_drivers_time(nvml: Nvml) -> None:
+    with Watching() as watching:
+        watching.harvests_until(lambda found: found.nvml.look_seconds is not None)
+        nvml.call("nvmlDeviceGetPowerUsage", gpu=0).hangs()
+        watching.harvests_until(lambda found: found.nvml.silent_call == "nvmlDeviceGetPowerUsage")
+        watching.is_stopped(300, meanwhile=nvml.is_well_again)
+        told = [watching.passes(3).harvest().nvml for _ in range(5)]
+
+    assert [nvml.silent_seconds for nvml in told if (nvml.silent_seconds or 0) > 100] == []
+    assert max(max(nvml.sweep_seconds_max or 0, nvml.look_seconds or 0) for nvml in told) < 100
+
+
+def test_a_driver_that_was_silent_before_the_process_was_stopped_is_told_when_it_stays_so(nvml: Nvml) -> None:
+    with Watching() as watching:
+        watching.harvests_until(lambda found: found.gpus)
+        nvml.call("nvmlDeviceGetPowerUsage", gpu=0).hangs()
+        watching.harvests_until(lambda found: found.nvml.silent_call == "nvmlDeviceGetPowerUsage")
+        watching.is_stopped(300)
+        found = watching.harvests_until(lambda found: (found.nvml.silent_seconds or 0) > 10)
+        nvml.is_well_again()
+
+    assert found.nvml.silent_call == "nvmlDeviceGetPowerUsage"
+    assert found.nvml.silent_seconds is not None and found.nvml.silent_seconds < 300
 
 
 def test_the_other_gpus_are_read_on_while_one_hangs(nvml: Nvml) -> None:

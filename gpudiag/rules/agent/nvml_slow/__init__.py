@@ -30,6 +30,8 @@ def nvml_slow(
         slow = _sweeps(node, min_sweep_seconds, min_times_usual, late_sweep_seconds)
         if slow is not None:
             return slow
+    if nvml.silent_seconds is not None and nvml.look_seconds is None:
+        raise NotMeasured("nvml_sweep_seconds", reason="timeout")
     return _looks(nvml, late_look_seconds)
 
 

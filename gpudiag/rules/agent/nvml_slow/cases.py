@@ -14,9 +14,14 @@ def _sweeps(before: float, now: float, minutes: float = 6, hours: float = 2) -> 
     return s.passes(minutes=minutes).window
 
 
-def _hangs(seconds: float) -> Window:
+def _hangs(seconds: float, looks: float | None = 0.1) -> Window:
     s = Situation().passes(minutes=6)
-    s.nvml = NvmlReading(sweep_seconds=0.02, silent_seconds=seconds, silent_call="nvmlDeviceGetMemoryInfo")
+    s.nvml = NvmlReading(
+        sweep_seconds=0.02 if looks else None,
+        look_seconds=looks,
+        silent_seconds=seconds,
+        silent_call="nvmlDeviceGetMemoryInfo",
+    )
     return s.reports().window
 
 
@@ -68,5 +73,6 @@ CASES = [
     Case("slower, but still fast", lambda: _sweeps(0.01, 0.2), "clear"),
     Case("a call took a second", lambda: _hangs(1), "clear"),
     Case("the time is not reported", _no_nvml, "unjudged"),
+    Case("a call hangs before any look was complete", lambda: _hangs(6, looks=None), "unjudged"),
     Case("slow since the agent started", lambda: _sweeps(2.0, 2.0, minutes=1, hours=0), "unjudged"),
 ]

@@ -64,6 +64,7 @@ def observe(
                 progress(min(1.0, (observer.clock.monotonic() - begun) / seconds))
             snapshot = observer.snapshot()
             yield snapshot
+        progress(1.0)  # also where the last one was due already when the one before it came
         while _is_behind(snapshot) and observer.clock.monotonic() - begun < seconds + SLOW_SECONDS:
             observer.wait(never, observer.interval)
             snapshot = observer.snapshot()

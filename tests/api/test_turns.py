@@ -10,7 +10,7 @@ import pytest
 
 from api.turns import Task, Turns
 from gpudiag.errors import GpudiagError
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 class Late(GpudiagError):
@@ -45,14 +45,14 @@ class Desk:
         assert self._busy.acquire(blocking=False), "two write at once"
         try:
             self.hands.append(threading.current_thread().name)
-            self.free.wait(10)
+            self.free.wait(PATIENCE_SECONDS)
             if self.fails is not None:
                 raise self.fails
             self.written.append([task.text for task in tasks if isinstance(task, Note)])
         finally:
             self._busy.release()
 
-    def do(self, note: Note, seconds: float | None = 10.0) -> None:
+    def do(self, note: Note, seconds: float | None = PATIENCE_SECONDS) -> None:
         self.turns.do(note, seconds, Late, "too slow")
 
     @contextmanager
@@ -63,7 +63,7 @@ class Desk:
         until(lambda: bool(self.hands))
         yield
         self.free.set()
-        leader.join(10)
+        leader.join(PATIENCE_SECONDS)
 
 
 def in_thread(work: Callable[[], object], name: str) -> threading.Thread:
@@ -94,7 +94,7 @@ def test_those_who_wait_are_written_together_by_the_first_of_them() -> None:
     with desk.held():
         threads = waiting(desk, [Note("a"), Note("b"), Note("c")])
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)
 
     assert desk.written == [["first"], ["a", "b", "c"]]
     assert desk.hands == ["first", "a"]
@@ -105,7 +105,7 @@ def test_what_is_to_be_done_alone_is_and_by_its_own_hand() -> None:
     with desk.held():
         threads = waiting(desk, [Note("a"), Alone("tick"), Note("b"), Note("c")])
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)
 
     assert desk.written == [["first"], ["a"], ["tick"], ["b", "c"]]
     assert desk.hands == ["first", "a", "tick", "b"]
@@ -116,7 +116,7 @@ def test_one_turn_takes_only_so_many() -> None:
     with desk.held():
         threads = waiting(desk, [Note(str(i)) for i in range(5)])
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)
 
     assert [len(together) for together in desk.written] == [1, 2, 2, 1]
 
@@ -128,7 +128,7 @@ def test_who_waits_too_long_is_told_and_holds_up_nobody() -> None:
             desk.do(Note("impatient"), seconds=0.05)
         threads = waiting(desk, [])
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)
     desk.do(Note("next"))
 
     assert desk.written == [["first"], ["impatient"], ["next"]]
@@ -153,7 +153,7 @@ def test_what_went_wrong_is_told_to_everybody_of_that_turn_alone() -> None:
     until(lambda: desk.turns.waiting == 1)
     desk.free.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)
     desk.fails = None
     desk.do(Note("c"))
 
@@ -171,6 +171,6 @@ def test_many_at_once_are_all_written_once_and_one_at_a_time() -> None:
 
     threads = [in_thread(lambda who=who: write(who), str(who)) for who in range(24)]  # type: ignore[misc]
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
     assert sorted(text for together in desk.written for text in together) == sorted(names)

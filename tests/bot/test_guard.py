@@ -81,9 +81,8 @@ def test_a_clock_that_is_wrong_stands_in_the_log_once_a_minute(bot: Running, sla
         for offset in (-400, -401, 400, 401):
             way.raw(body.encode(), {**FORM, **way.signature(body, str(int(time.time()) + offset))})
 
-    assert [r.getMessage() for r in caplog.records] == [
-        "slack: refused a request: too old; is the clock of this machine right?"
-    ]
+    told = [r.getMessage() for r in caplog.records if "refused a request" in r.getMessage()]
+    assert told == ["slack: refused a request: too old; is the clock of this machine right?"]
 
 
 def test_a_changed_body_goes_nowhere(bot: Running, slack, api, trap: str):

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.waiting import PATIENCE_SECONDS, until
 
 GPUDIAG = str(Path(sys.executable).with_name("gpudiag"))
 ALLOWED_SECONDS = 5.0
@@ -35,7 +36,7 @@ PROMISES = {
 
 @dataclass
 class Running:
-    """A demo that runs, what it printed and how long that took."""
+    """A demo that runs, what it printed and how many seconds of a processor that took."""
 
     process: subprocess.Popen[str]
     url: str
@@ -45,7 +46,7 @@ class Running:
 
     def ask(self, path: str, **headers: str) -> Any:
         request = urllib.request.Request(self.url + path, headers=headers)
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
             return answer.read().decode()
 
     def json(self, path: str) -> Any:
@@ -53,7 +54,6 @@ class Running:
 
 
 def started(folder: Path) -> Running:
-    begin = time.monotonic()
     process = subprocess.Popen(
         [GPUDIAG, "demo", "--port", "0"],
         stdout=subprocess.PIPE,
@@ -68,10 +68,15 @@ def started(folder: Path) -> Running:
         if "Ctrl-C" in line:
             break
     printed = "".join(lines)
-    seconds = time.monotonic() - begin
     address = re.search(r"http://[\d.]+:\d+", printed)
     assert address, printed
-    return Running(process, address[0], printed, seconds, datetime.now(UTC))
+    return Running(process, address[0], printed, seconds_worked(process.pid), datetime.now(UTC))
+
+
+def seconds_worked(pid: int) -> float:
+    """Of a processor: a machine that does other work as well lets it wait, and counts only this."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +84,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     running = started(tmp_path_factory.mktemp("demo"))
     yield running
     running.process.terminate()
-    running.process.communicate(timeout=20)
+    running.process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def test_the_first_answers_are_there_soon(demo: Running) -> None:
-    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # a machine that does other work as well
-
-    assert demo.seconds <= ALLOWED_SECONDS * busy
+    assert demo.seconds <= ALLOWED_SECONDS
 
 
 def test_it_prints_an_example_that_works(demo: Running) -> None:
@@ -174,11 +177,9 @@ def test_reports_go_on_in_real_time(demo: Running) -> None:
     def newest() -> str:
         return str(demo.json("/v1/nodes/node-1")["observed"]["to"])
 
-    before, until = newest(), time.monotonic() + 15
-    while newest() == before and time.monotonic() < until:
-        time.sleep(0.5)
+    before = newest()
 
-    assert newest() > before
+    until(lambda: newest() > before)
 
 
 @pytest.mark.parametrize("token", [None, "guess"])
@@ -188,7 +189,7 @@ def test_reports_from_outside_are_refused(demo: Running, token: str | None) -> N
         demo.url + "/v1/snapshots", data=b'{"node": "node-1", "taken_at": 1}', headers=headers, method="POST"
     )
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(report, timeout=10)
+        urllib.request.urlopen(report, timeout=PATIENCE_SECONDS)
     status, said = refused.value.code, refused.value.read().decode()
     refused.value.close()
 
@@ -200,7 +201,7 @@ def test_reports_from_outside_are_refused(demo: Running, token: str | None) -> N
 def test_it_stops_cleanly_and_leaves_nothing(tmp_path: Path, told: signal.Signals) -> None:
     running = started(tmp_path)
     running.process.send_signal(told)
-    said, _ = running.process.communicate(timeout=20)
+    said, _ = running.process.communicate(timeout=PATIENCE_SECONDS)
 
     assert running.process.returncode == 0
     assert "Traceback" not in said
@@ -209,7 +210,8 @@ def test_it_stops_cleanly_and_leaves_nothing(tmp_path: Path, told: signal.Signal
 
 def test_a_port_that_is_taken_is_a_sentence(demo: Running) -> None:
     port = demo.url.rsplit(":", 1)[1]
-    again = subprocess.run([GPUDIAG, "demo", "--port", port], capture_output=True, text=True, timeout=30)
+    command = [GPUDIAG, "demo", "--port", port]
+    again = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
     assert again.returncode != 0
     assert f"port {port}" in again.stderr

@@ -22,13 +22,15 @@ V4_ROW = 584  # 448 fp8 + 64 × 2 rope + 8 scale: one compressed or window row o
 class Storage(NamedTuple):
     """How an engine stores what a sequence keeps, on one of `tp` GPUs.
 
-    `state_dtype` is the convolution tail's; a recurrent matrix may ask for its own, unless
-    `state_float32` (llama.cpp keeps both in f32). `speculative` draft tokens widen or repeat states.
+    `state_dtype` is the convolution tail's; a recurrent matrix may ask for its own or gets the engine's
+    `matrix_dtype`, unless `state_float32` (llama.cpp keeps both in f32). `speculative` draft tokens widen
+    or repeat states.
     """
 
     dtype: CacheDtype
     tp: int = 1
     state_dtype: str = "bf16"
+    matrix_dtype: str | None = None
     state_float32: bool = False
     speculative: int = 0
 
@@ -159,7 +161,7 @@ def conv_bytes(part: State, storage: Storage) -> int:
 
 
 def matrix_bytes(part: State, storage: Storage) -> int:
-    named = part.matrix_dtype or storage.state_dtype
+    named = part.matrix_dtype or storage.matrix_dtype or storage.state_dtype
     element = 4 if storage.state_float32 else bytes_per_element(named)
     return part.matrix // storage.tp * element
 

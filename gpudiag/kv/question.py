@@ -31,6 +31,9 @@ ENGINE_ALIASES = {
     "turbomind": "lmdeploy",
 }
 
+# Engines that give each GPU whole layers unless told otherwise; the others cut every layer.
+BY_LAYERS = ("llama.cpp", "ollama")
+
 # What the engines call our options.
 NAME_ALIASES = {
     "tensor_parallel_size": "tp",
@@ -117,12 +120,13 @@ def canonical_name(name: str) -> str:
 
 
 def _divided(values: dict[str, Any]) -> dict[str, Any]:
-    """`gpus` alone means tensor parallelism over all of them; beside tp and pp, the rest are replicas."""
+    """`gpus` alone splits the model over all of them; beside tp and pp, the rest are replicas."""
     gpus = values.get("gpus")
     if gpus is None:
         return values
     if not any(name in values for name in ("tp", "pp", "dp")):
-        return {**values, "tp": gpus}
+        split = "pp" if values.get("engine") in BY_LAYERS else "tp"
+        return {**values, split: gpus}
     group = values.get("tp", 1) * values.get("pp", 1)
     replicas = values.get("dp") or max(1, gpus // group)
     if group * replicas != gpus:

@@ -147,11 +147,23 @@ def _draft_parts(config: Config, layers: Layers) -> tuple[Part, ...]:
 
 def max_positions(config: Config) -> int | None:
     """The longest sequence that the model was made for; None when the config does not say."""
-    if config.family in ("cohere", "cohere2") and config.text.get("model_max_length"):
+    if config.text.get("model_max_length"):
         return int(config.text["model_max_length"])
     named = [config.text.get(name) for name in POSITIONS]
     found = [one for one in named if isinstance(one, int) and not isinstance(one, bool) and one > 0]
-    return min(found) if found else None
+    return int(min(found) * _stretched(config, min(found))) if found else None
+
+
+def _stretched(config: Config, positions: int) -> float:
+    """By how much rotary scaling lengthens the positions. Most configs state positions already lengthened."""
+    scaling = config.text.get("rope_scaling") or config.text.get("rope_parameters")
+    if not isinstance(scaling, dict) or config.family.startswith("gemma3"):
+        return 1.0
+    kind, factor = scaling.get("rope_type") or scaling.get("type"), scaling.get("factor")
+    if not isinstance(factor, (int, float)) or not 1 < factor <= 1024:
+        return 1.0
+    unscaled = kind == "yarn" and scaling.get("original_max_position_embeddings") == positions
+    return float(factor) if kind in ("linear", "dynamic") or unscaled else 1.0
 
 
 def _dtype(config: Config) -> str:

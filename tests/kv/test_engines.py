@@ -271,3 +271,59 @@ def test_vllm_pools_are_foreseen_from_the_config_alone(name, tp, gib):
     answer = ask(name, tp=tp, engine="vllm", engine_version="0.19.0", max_model_len=8192, **H100)
 
     assert answer.budget.pool_bytes / GIB == pytest.approx(gib, rel=0.01)
+
+
+def test_sglang_keeps_recurrent_matrices_in_f32_where_the_config_names_no_dtype():
+    unnamed = {**configs.QWEN35_27B["text_config"], "mamba_ssm_dtype": None}
+    convolution, matrix = 3 * 10_240, 48 * 128 * 128
+
+    assert ask(unnamed, engine="sglang").fixed_bytes_per_request == 48 * (convolution * 2 + matrix * 4)
+    assert ask(unnamed).fixed_bytes_per_request == 48 * (convolution * 2 + matrix * 2)
+
+
+def test_sglang_pools_as_logged():
+    """Nemotron 3 Nano, tp 4, fp8: 19,644,177 tokens in 28.10 GB, 2,212 states in 25.28 GB."""
+    pool = round(28.10 * GIB)
+    answer = ask("nemotron-3-nano", engine="sglang", tp=4, kv_dtype="fp8", kv_cache_memory_bytes=pool)
+
+    assert answer.pool_tokens == pytest.approx(19_644_177, rel=0.0005)
+    assert answer.fixed_bytes_per_request * 2212 / GIB == pytest.approx(25.28, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("config", "gib", "options", "concurrency"),
+    [
+        pytest.param(
+            "gemma-3-1b",
+            25.39,
+            {"max_num_batched_tokens": 8192, "max_model_len": 2048},
+            461.21,
+            id="22 windows padded to 24",
+        ),
+        pytest.param(
+            "nvidia/Qwen3.6-35B-A3B-NVFP4",
+            66.37,
+            {"kv_dtype": "fp8", "num_speculative_tokens": 2, "max_model_len": 262_144},
+            21.86,
+            id="10 full layers and a draft, 30 states padded to 33",
+        ),
+        pytest.param(
+            "google/gemma-4-26B-A4B",
+            51.62,
+            {"kv_dtype": "fp8", "max_num_batched_tokens": 2048, "max_model_len": 131_072},
+            33.42,
+            id="two widths of heads",
+        ),
+    ],
+)
+def test_vllm_concurrency_as_logged(config, gib, options, concurrency):
+    pool = round(gib * GIB)
+    answer = ask(config, engine="vllm", engine_version="0.19.0", kv_cache_memory_bytes=pool, **options)
+
+    assert answer.max_concurrency == pytest.approx(concurrency, rel=0.0005)
+
+
+def test_whole_layers_go_to_each_gpu_of_llama_cpp():
+    answer = ask(configs.LLAMA_8B, engine="llama.cpp", gpus=3, tokens=8192)
+
+    assert answer.total_bytes == 11 * 4096 * 8192

@@ -245,3 +245,24 @@ def test_a_tower_may_have_numbers_per_side_or_stage():
     vision = {"image_size": [448, 448], "patch_size": [14, 14], "num_heads": [4, 8], "hidden_size": 1024}
 
     assert ask({**configs.LLAMA_8B, "vision_config": vision}).bytes_per_token == 131_072
+
+
+@pytest.mark.parametrize(
+    ("scaling", "expected"),
+    [
+        pytest.param({"type": "linear", "factor": 4.0}, 32_768, id="linear"),
+        pytest.param({"rope_type": "dynamic", "factor": 2}, 16_384, id="dynamic"),
+        pytest.param(
+            {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8192}, 32_768, id="yarn added"
+        ),
+        pytest.param(
+            {"type": "yarn", "factor": 2.0, "original_max_position_embeddings": 4096}, 8192, id="yarn stated"
+        ),
+        pytest.param({"rope_type": "llama3", "factor": 8.0}, 8192, id="llama 3 states it"),
+        pytest.param({"rope_type": "default"}, 8192, id="no scaling"),
+    ],
+)
+def test_the_models_limit_follows_its_rotary_scaling(scaling, expected):
+    answer = ask({**configs.LLAMA_8B, "rope_scaling": scaling})
+
+    assert answer.model.shape.max_positions == expected

@@ -7,8 +7,9 @@ Read from the 0.5.23 wheel (`mem_cache/kv_cache_configurator.py`, `model_executo
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
-from gpudiag.kv.cache import rate, state_bytes, window_of
+from gpudiag.kv.cache import Storage, rate, state_bytes, window_of
 from gpudiag.kv.engines.base import GIB, Budget, Engine
 from gpudiag.kv.note import Note, note
 
@@ -32,6 +33,11 @@ STATES_PER_REQUEST = 3  # running, and what the radix cache keeps
 class Sglang(Engine):
     name = "sglang"
     unit = "token"
+
+    @cached_property
+    def storage(self) -> Storage:
+        """Recurrent matrices are f32 unless the config names a dtype (`configs/mamba_utils.py`)."""
+        return super().storage._replace(matrix_dtype="f32")
 
     @property
     def two_pools(self) -> bool:

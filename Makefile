@@ -37,6 +37,7 @@ docs: $(VENV)/.development
 
 pictures: $(VENV)/.development system
 	@$(BIN)/python -m deploy.slack.pictures
+	@$(BIN)/python -m docs.pictures
 
 system:
 	@sh tests/system_packages.sh

@@ -1,4 +1,4 @@
-"""The rule reference, generated from the rules: `python -m docs.build`, or `--check` that it is current.
+"""The rule reference and the tables of options: `python -m docs.build`, or `--check` that they are current.
 
 One page per family and language: what each rule says in its first firing case, its thresholds, its
 look-alikes and its sources. The words come from the rules' own pages, so they cannot drift from the product.
@@ -10,6 +10,7 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
+from docs import options
 from gpudiag.examine import all_rules
 from gpudiag.rule import Rule
 from gpudiag.runbook import about, markdown
@@ -42,7 +43,7 @@ def section(rule: Rule, language: Language) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Every generated file and what stands in it."""
+    """Every page of the rules and what stands in it."""
     made: dict[Path, str] = {}
     rules = sorted(all_rules(), key=lambda rule: (rule.family, rule.id))
     for language in LANGUAGES:
@@ -69,31 +70,8 @@ def pages() -> dict[Path, str]:
     return made
 
 
-BEGIN, END = "<!-- options: begin -->", "<!-- options: end -->"
-
-
-def settings_page() -> str:
-    """docs/settings.md with its table of options written anew."""
-    from gpudiag.settings import OPTIONS
-
-    rows = ["| table in the file | key | option | variable | what |", "|---|---|---|---|---|"]
-    for option in OPTIONS:
-        for section in option.sections:
-            variable = option.variable_in(section)
-            rows.append(
-                f"| `[{section}]` | `{option.name}` | `{option.flag}` | `{variable}` | {option.help} |"
-            )
-    before, _, rest = SETTINGS.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    return before + "\n".join([BEGIN, "", *rows, "", END]) + after
-
-
-SETTINGS = Path(__file__).parent / "settings.md"
-
-
 def main(arguments: list[str]) -> int:
-    made = pages()
-    made[SETTINGS] = settings_page()
+    made = pages() | options.pages()
     if "--check" in arguments:
         stale = [
             path.name

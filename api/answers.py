@@ -21,7 +21,7 @@ from api.store.episodes import Change
 from api.together import FLEET
 from api.words import Sentence
 from api.writer import Writer
-from gpudiag.examine import Ruleset, examine
+from gpudiag.examine import Ruleset, examine, observed
 from gpudiag.explain import Diagnosis, explain, finding_in_words
 from gpudiag.model import Checkup, Finding, Observed, Snapshot
 from gpudiag.settings import Settings, seconds
@@ -211,11 +211,7 @@ class Answers:
             raise NoSuch("not.kept", node=state.name, at=iso(wanted), since=since)
         window, checkup = past
         if span is not None:
-            start = max(window.started, window.time - span)
-            checkup.observed = Observed(
-                start=start, end=window.time, samples=checkup.observed.samples,
-                coverage_ratio=checkup.observed.coverage_ratio,
-            )  # fmt: skip
+            checkup.observed = observed(window, span)
         found = explain(checkup, language, self.rules, now=wanted, runbooks=self.runbooks)
         window.end()
         return self._told(found, state if at is None else None)

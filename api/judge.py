@@ -441,7 +441,10 @@ class Judge:
     # ---- the past
 
     def past(self, state: NodeState, at: float, span: float | None = None) -> tuple[Window, Checkup] | None:
-        """The node as it was at `at`, judged with today's rules; None when nothing is stored of it."""
+        """The node as it was at `at`, judged with today's rules; None when nothing is stored of it.
+
+        With a `span` by nothing but the snapshots of the last `span` seconds before.
+        """
         newest = self.store.snapshots.newest_before(state.id, at)
         if newest is None:
             return None
@@ -450,7 +453,7 @@ class Judge:
         window.expected_gpus = declared.expected_gpus
         if declared.workloads is not None:
             window.allowed_workloads, window.workloads_declared = declared.workloads, True
-        for row in self.store.snapshots.between(state.id, newest - max(W30, span or 0.0), at):
+        for row in self.store.snapshots.between(state.id, newest - (span or W30), at):
             try:
                 snapshot = row.snapshot()
             except Exception:

@@ -155,16 +155,16 @@ def judge(window: Window, rules: Ruleset | None = None, now: float | None = None
     return checkup
 
 
-def observed(window: Window) -> Observed:
+def observed(window: Window, span: float = W5) -> Observed:
     """The span that was judged: the last five minutes, or what there is of them."""
-    rows, seconds, _ = window.host.track.covered(W5)
-    start = max(window.started, window.time - W5)
+    rows, seconds, _ = window.host.track.covered(span)
+    start = max(window.started, window.time - span)
     paste = window.latest.paste if window.latest else None
     return Observed(
         start=start,
         end=window.time,
-        samples=paste.samples if paste else round(window.host.rise("samples", W5)),
-        coverage_ratio=min(1.0, seconds / W5) if rows > 1 else None,
+        samples=paste.samples if paste else round(window.host.rise("samples", span)),
+        coverage_ratio=min(1.0, seconds / span) if rows > 1 else None,
     )
 
 

@@ -126,6 +126,17 @@ def test_one_gpu_is_answered_by_its_own_verdict(api: Api) -> None:
         api.client.diagnosis("node-6", gpu=7)
 
 
+def test_a_window_is_judged_by_what_lies_in_it(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=8)
+
+    said = api.client.diagnosis("node-3", window="1m")
+    spans = {e["window_seconds"] for e in said["gpus"][0]["findings"][0]["evidence"] if e["window_seconds"]}
+
+    assert said["verdict"]["rule"] == "kv-pool-reserved-idle"
+    assert max(spans) <= 60
+    assert said["observed"]["samples"] in range(50, 71)
+
+
 def test_the_past_is_judged_again(node: ReportingNode, api: Api) -> None:
     node.serves_idle_vllm().passes(minutes=8)
     before = api.clock.now - 5

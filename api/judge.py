@@ -47,7 +47,7 @@ class Judge:
         self.store, self.settings, self.rules, self.clock = store, settings, rules, clock
         self.nodes: dict[str, NodeState] = {row.name: NodeState(row) for row in store.snapshots.nodes()}
         self.feed = Feed(store, clock)
-        self.together = Together(self)
+        self.together = Together(store, self.nodes, self.feed, rules, clock)
         self._turn = 0
         self._told_of_layout = False
 
@@ -403,8 +403,8 @@ class Judge:
         if not self.store.embedded:
             for name in list(self.nodes):
                 self.state(name)
-        blamed = yield from self.together.judging(now)
-        for name in blamed:
+        yield from self.together.judging(now)
+        for name in self.together.take_moved():
             state = self.nodes.get(name)
             if state is not None and state.loaded:
                 with state.lock:

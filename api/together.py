@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Generator
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterator, Mapping
 
-from api.feed import in_order
+from api.feed import Feed, in_order
+from api.nodes import NodeState
+from api.store import Store
 from gpudiag.changes import Key, OpenFinding, reconcile
-from gpudiag.examine import STALE, finding_of
+from gpudiag.examine import STALE, Ruleset, finding_of
 from gpudiag.fleet import Fleet
 from gpudiag.model import Checkup, Finding, Observed, Snapshot, Source, Unjudged
 from gpudiag.rule import Rule
 from gpudiag.window import W7D, NotMeasured
-
-if TYPE_CHECKING:
-    from api.judge import Judge
 
 log = logging.getLogger("gpudiag.judge")
 
@@ -36,15 +34,22 @@ MOST_CHANGES = 20_000
 class Together:
     """What is open about the fleet, and how it is judged."""
 
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self.open: dict[Key, OpenFinding] = judge.store.episodes.open_of(FLEET_ID)
+    def __init__(
+        self,
+        store: Store,
+        nodes: Mapping[str, NodeState],
+        feed: Feed,
+        rules: Ruleset,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store, self._nodes, self._feed, self._rules = store, nodes, feed, rules
+        self.open: dict[Key, OpenFinding] = store.episodes.open_of(FLEET_ID)
         self.judged_at = 0.0
-        self._forgiven_until = judge.clock() + GRACE_SECONDS
-        self._left: set[str] = set()  # nodes that were blamed when nobody asked which
+        self._forgiven_until = clock() + GRACE_SECONDS
+        self._moved: set[str] = set()  # nodes that something opened or ended about, see take_moved
         self._turn = threading.RLock()
-        newest = max(0, judge.store.episodes.last_cursor() - MOST_CHANGES)
-        entries = judge.store.episodes.feed(newest, MOST_CHANGES, since=judge.clock() - W7D)
+        newest = max(0, store.episodes.last_cursor() - MOST_CHANGES)
+        entries = store.episodes.feed(newest, MOST_CHANGES, since=clock() - W7D)
         self.changes = [(e.at, e.node, e.finding, e.what) for e in entries if e.what != "changed"]
         last = {entry.node: entry for entry in entries if entry.finding.rule == STALE}
         self._covered = {
@@ -77,7 +82,7 @@ class Together:
         """Whether a node's silence is a part of what is told of many, or may be the server's own doing."""
         if what == "opened":
             if not self._gap and now - self.judged_at >= AGAIN_SECONDS:
-                self._left |= self.judge(now)
+                self.judge(now)
             if self._gap or now < self._forgiven_until:
                 self._covered.add(node)
         covered = node in self._covered
@@ -100,8 +105,8 @@ class Together:
 
     def tell(self, finding: Finding, what: str, now: float, source: str) -> None:
         """Put a change of what is open about several nodes, or about one among them, into the feed."""
-        host, feed = self.host_of(finding), self._judge.feed
-        state = self._judge.nodes.get(host) if host is not None else None
+        host, feed = self.host_of(finding), self._feed
+        state = self._nodes.get(host) if host is not None else None
         node_id, name = (state.id, state.name) if state else (FLEET_ID, FLEET)
         quiet = feed.quiet(state, finding.rule, now) if state else None
         feed.tell(node_id, name, finding, what, now, quiet, source)
@@ -112,41 +117,41 @@ class Together:
         if len(self.changes) > MOST_CHANGES:
             del self.changes[: MOST_CHANGES // 4]
 
-    def judge(self, now: float) -> set[str]:
-        """Ask every rule about the fleet; returns the nodes about which something opened or ended."""
-        asking = self.judging(now)
-        while True:
-            try:
-                next(asking)
-            except StopIteration as end:
-                return cast(set[str], end.value)
+    def judge(self, now: float) -> None:
+        """Ask every rule about the fleet."""
+        for _ in self.judging(now):
+            pass
 
-    def judging(self, now: float) -> Generator[None, None, set[str]]:
+    def judging(self, now: float) -> Iterator[None]:
         """The same with pauses in which others may have their turn: a large fleet takes long."""
         self.judged_at = now
         fleet = self._seen(now)
         yield
         if fleet is None:
-            return set()
+            return
         checkup = Checkup(
             node=FLEET,
             judged_at=now,
             observed=Observed(start=None, end=now),
             snapshot=Snapshot(node=FLEET, taken_at=now, source=_source(fleet)),
         )
-        for rule in self._judge.rules.of_fleet:
+        for rule in self._rules.of_fleet:
             _ask(rule, fleet, checkup)
             yield
         with self._turn:
-            left, self._left = self._left, set()
-            if self.judged_at > now:  # meanwhile somebody could not wait for us
-                return left
-            return left | self._conclude(checkup, now)
+            if self.judged_at <= now:  # else somebody could not wait for us meanwhile
+                self._conclude(checkup, now)
+
+    def take_moved(self) -> set[str]:
+        """The nodes about which something opened or ended since this was asked last."""
+        with self._turn:
+            moved, self._moved = self._moved, set()
+        return moved
 
     def _seen(self, now: float) -> Fleet | None:
         """The fleet as it is now; None where there is nothing to judge."""
-        states = [s for s in list(self._judge.nodes.values()) if s.window.latest is not None]
-        if not self._judge.rules.of_fleet or not states:
+        states = [s for s in list(self._nodes.values()) if s.window.latest is not None]
+        if not self._rules.of_fleet or not states:
             return None
         return Fleet(
             windows={state.name: state.window for state in states},
@@ -157,24 +162,24 @@ class Together:
             catch_up=frozenset(state.name for state in states if state.reports_at(now)),
         )
 
-    def _conclude(self, checkup: Checkup, now: float) -> set[str]:
+    def _conclude(self, checkup: Checkup, now: float) -> None:
         """Take over what was found."""
-        if not self._judge.store.embedded:
+        if not self._store.embedded:
             self._see_acknowledged()
-        changes = reconcile(self.open, checkup, self._judge.rules)
+        changes = reconcile(self.open, checkup, self._rules)
         self.open = changes.open
         if self._gap:
             self._forgiven_until = now + GRACE_SECONDS
-        with self._judge.feed.lock:
+        with self._feed.lock:
             for what, finding in in_order(changes):
                 self.tell(finding, what, now, checkup.snapshot.source)
-            self._judge.feed.keep(FLEET_ID, changes, now)
+            self._feed.keep(FLEET_ID, changes, now)
         moved = (*changes.opened, *changes.changed, *changes.resolved, *changes.gone)
-        return {host for finding in moved if (host := self.host_of(finding)) is not None}
+        self._moved |= {host for finding in moved if (host := self.host_of(finding)) is not None}
 
     def _see_acknowledged(self) -> None:
         """Take over what was acknowledged in another process."""
-        for key, stored in self._judge.store.episodes.open_of(FLEET_ID).items():
+        for key, stored in self._store.episodes.open_of(FLEET_ID).items():
             if key in self.open:
                 self.open[key].finding.state = stored.finding.state
 

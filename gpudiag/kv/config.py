@@ -142,9 +142,9 @@ def positive(value: Json, name: str, most: int = 10**9) -> int:
 def _text_part(root: Mapping[str, Json]) -> Mapping[str, Json]:
     for name in TEXT_PARTS:
         part = root.get(name)
-        if isinstance(part, Mapping):
+        if isinstance(part, Mapping) and part:
             inner = part.get("text_config")
-            return inner if isinstance(inner, Mapping) else part
+            return inner if isinstance(inner, Mapping) and inner else part
     return root
 
 

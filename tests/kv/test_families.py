@@ -234,6 +234,10 @@ def test_an_unknown_family_of_ordinary_looks_is_called_assumed():
     assert "assumed: brand_new is no family that was looked into" in said(answer)
 
 
+def test_an_empty_text_part_is_no_text_part():
+    assert ask({**configs.LLAMA_8B, "text_config": {}}).bytes_per_token == 131_072
+
+
 def test_a_known_family_is_not_called_assumed():
     answer = ask(configs.LLAMA_8B)
 

@@ -99,7 +99,7 @@ class Draft:
             if said in reasons:
                 return said
         failed = reasons.count("unknown_error") >= FEWEST_FAILED
-        return "gpu_is_lost" if failed and not any(name in self.values for name in MOVING) else None
+        return "unknown_error" if failed and not any(name in self.values for name in MOVING) else None
 
     @property
     def identity(self) -> str | None:

@@ -261,8 +261,8 @@ class TableReader:
         if whole >= 3:
             read_load(gpu, cells[2].strip())
         gpu.cut = state is None or whole < 3 or decisive_cell_is_cut(gpu)
-        if state is not None and all(part == "ERR!" for part in state[:4]):
-            gpu.lost = "gpu_is_lost"  # one cell is a sensor; all of them are the device
+        if state is not None and _answers_nothing(gpu):
+            gpu.lost = "unknown_error"  # one cell is a sensor; all of them are the device
         return True
 
     # ---- MIG
@@ -359,6 +359,12 @@ class TableReader:
         ):
             sheet.missing.add("gpus")
         self.sheet, self.part, self.gpu, self.waits_for = None, "", None, 0
+
+
+def _answers_nothing(gpu: Draft) -> bool:
+    """Whether heat and clock state fail and neither load nor power is there: memory alone is no answer."""
+    failed = all(gpu.gaps.get(name) == "unknown_error" for name in ("temperature_celsius", "pstate"))
+    return failed and not any(name in gpu.values for name in ("power_watts", "utilization_percent"))
 
 
 def _inside(line: str) -> tuple[str | None, bool]:

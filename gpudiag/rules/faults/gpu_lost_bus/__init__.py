@@ -44,7 +44,7 @@ def gpu_lost_bus(node: Window) -> Iterator[Fires]:
             words=episode.words(),
         )
     for gpu in node.gpus.values():
-        if gpu.index not in named and _lost(gpu):
+        if gpu.index not in named and (_lost(gpu) or _silent(gpu)):
             found = True
             yield _by_nvml(gpu)
     if node.pasted and not found:
@@ -65,17 +65,24 @@ def _lost(gpu: GpuWindow) -> bool:
     return gpu.present and (gpu.reading.error == LOST or gpu.node.gap(f"gpu:{gpu.index}", "*") == LOST)
 
 
+def _silent(gpu: GpuWindow) -> bool:
+    """Every value of a pasted GPU reads ERR!; where an error line names it, that line tells more."""
+    paste = gpu.node.latest.paste if gpu.node.latest else None
+    return bool(paste and gpu.present and gpu.reading.error == "unknown_error"
+                and "device_handle" not in (paste.errors or ()))  # fmt: skip
+
+
 def _by_nvml(gpu: GpuWindow) -> Fires:
     bus = gpu.reading.bus_id or "?"
     by_address = gpu.node.pasted and gpu.reading.bus_id  # the index of a pasted error line is not its own
     device = f"GPU {bus}" if by_address else f"GPU {gpu.index}"
     card = bus if by_address else str(gpu.index)
-    return Fires(
-        (measured("nvml_error", "GPU is lost", source="NVML"),),
-        gpu=gpu.index,
-        variant="nvml",
-        words={"device": device, "bus": bus, "card": card, "fault": "GPU is lost"},
-    )
+    words = {"device": device, "bus": bus, "card": card, "fault": "GPU is lost"}
+    if not _lost(gpu):
+        read = measured("readings", "ERR!", source="pasted text")
+        return Fires((read,), gpu=gpu.index, variant="silent", confidence="likely", words=words)
+    said = measured("nvml_error", "GPU is lost", source="NVML")
+    return Fires((said,), gpu=gpu.index, variant="nvml", words=words)
 
 
 def _pasted(node: Window) -> Iterator[Fires]:

@@ -4,6 +4,7 @@ from gpudiag.model import PasteReading, Snapshot
 from gpudiag.rule import Case
 from gpudiag.rules.faults.lines import pasted
 from gpudiag.rules.situations import START, Situation
+from gpudiag.rules.situations import pasted as pasted_sample
 from gpudiag.window import Window
 
 LINE = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
@@ -52,6 +53,10 @@ def _handle() -> Window:
     return window
 
 
+def _row_of_errors() -> Window:
+    return pasted_sample(gpus=2, error="unknown_error")
+
+
 CASES = [
     Case("Xid 79 in the kernel log", _xid_79, "fires", severity="critical", confidence="proven"),
     Case("NVML says that the GPU is lost", _by_nvml, "fires", variant="nvml"),
@@ -62,6 +67,9 @@ CASES = [
         "fires",
     ),
     Case("nvidia-smi cannot get a handle", _handle, "fires", variant="handle", confidence="likely"),
+    Case(
+        "every reading of a pasted row fails", _row_of_errors, "fires", variant="silent", confidence="likely"
+    ),
     Case("it was lost before the last boot", _before_the_boot, "clear"),
     Case("an Xid of the program", lambda: pasted(LINE.replace("79", "31")), "clear"),
     Case(

@@ -1,0 +1,71 @@
+"""A GPU whose readings fail is no free GPU and holds no memory, however its row looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudiag.examine import examine
+from gpudiag.explain import explain
+from gpudiag.smi import window_of
+
+HEAD = "| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |\n"
+TITLES = (
+    "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |\n"
+    "|=========================================+========================+======================|\n"
+    "|   0  NVIDIA RTX PRO 6000 Blac...    On  |   00000000:01:00.0 Off |                 ERR! |\n"
+)
+NOBODY = "|  No running processes found                                                             |\n"
+
+
+def answer(text: str) -> dict[str, Any]:
+    built: dict[str, Any] = msgspec.to_builtins(explain(examine(window_of(text, now=1.0))))
+    return built
+
+
+def row(state: str, memory: str, load: str) -> str:
+    return f"{HEAD}{TITLES}| {state:<40}| {memory:>22} | {load:>20} |\n{NOBODY}"
+
+
+@pytest.mark.parametrize(
+    ("state", "load"),
+    [
+        ("ERR!  ERR!  ERR!             N/A /  N/A", "N/A      Default"),
+        ("ERR!  ERR!  ERR!            ERR! / ERR!", "ERR!      Default"),
+        ("N/A  ERR!  ERR!             ERR! /  N/A", "N/A      Default"),
+    ],
+)
+def test_memory_that_a_dead_card_still_prints_is_no_reading(state: str, load: str) -> None:
+    said = answer(row(state, "58222MiB /  97887MiB", load))
+
+    assert ("critical", "gpu-lost-bus") == (said["verdict"]["severity"], said["verdict"]["rule"])
+    assert said["gpus"][0]["readings"]["memory_used_bytes"] is None
+
+
+@pytest.mark.parametrize(
+    ("state", "load"),
+    [
+        ("ERR!   38C    P8              20W / 300W", "0%      Default"),
+        ("30%   ERR!    P8              20W / 300W", "0%      Default"),
+        ("30%    38C    P8             ERR! / 300W", "0%      Default"),
+    ],
+)
+def test_one_sensor_that_fails_is_not_the_card(state: str, load: str) -> None:
+    said = answer(row(state, "4MiB /  97887MiB", load))
+
+    assert said["gpus"][0]["readings"]["memory_used_bytes"] == 4 << 20
+    assert "gpu-lost-bus" not in str(said)
+
+
+def test_cells_that_ask_for_a_reset_are_a_reset() -> None:
+    text = (
+        "index, pstate, utilization.gpu [%], memory.used [MiB]\n"
+        "0, P0, 98 %, 70000 MiB\n1, [GPU requires reset], [N/A], 5 MiB\n"
+    )
+
+    said = answer(text)
+
+    assert ("critical", "gpu-needs-reset") == (said["verdict"]["severity"], said["verdict"]["rule"])
+    assert said["gpus"][1]["readings"]["memory_used_bytes"] is None

@@ -12,7 +12,7 @@ from gpudiag.model import MigDevice
 from gpudiag.smi import values as v
 from gpudiag.smi.sheet import MOST_ROWS, Row, Sheet
 
-_LISTED = re.compile(r"GPU (\d{1,3}): (\S.{1,80}?) \(UUID: (\S{1,60})\)")
+LISTED = re.compile(r"GPU (\d{1,3}): (\S.{1,80}?) \(UUID: (\S{1,60})\)")
 _LISTED_MIG = re.compile(r"MIG (\S{1,30}) +Device +(\d{1,3}): \(UUID: (\S{1,60})\)")
 
 
@@ -22,7 +22,7 @@ def read_listing(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
     for number, line in enumerate(lines):
         if "UUID:" not in line or len(line) > 400:
             continue
-        found = _LISTED.search(line)
+        found = LISTED.search(line)
         if found is not None:
             index = int(found[1])
             if sheet.has(index):

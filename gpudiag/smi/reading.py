@@ -18,6 +18,7 @@ from gpudiag.smi.errors import NothingOfAGpu
 from gpudiag.smi.lists import read_gpustat, read_listing, read_ps, read_topology
 from gpudiag.smi.messages import Log
 from gpudiag.smi.monitor import MonitorReader
+from gpudiag.smi.nvlink import read_nvlinks
 from gpudiag.smi.out_of_memory import failures_of, without_sizes
 from gpudiag.smi.parts import Parts
 from gpudiag.smi.query import QueryReader
@@ -25,6 +26,9 @@ from gpudiag.smi.sheet import Row
 from gpudiag.smi.table import TableReader
 from gpudiag.window import Window
 from gpudiag.workloads import workload_of
+
+LISTS = ("nvlink", "listing", "topology")
+"""Formats that name GPUs or links and never tell how the GPUs are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ def _parts(text: str) -> Parts:
     parts.complaints, _ = complaints_of(left)
     if not parts.failures and without_sizes(log):
         parts.complaints.kinds.append("out_of_memory")
-    for take in (read_gpustat, read_listing, read_topology):
+    for take in (read_gpustat, read_nvlinks, read_listing, read_topology):
         sheets, used = take(left)
         _blank(left, used)
         parts.sheets += sheets
@@ -84,10 +88,10 @@ def _parts(text: str) -> Parts:
     _blank(left, used)
     parts.processes = rows
     query = QueryReader()
-    query.read(left)
+    _blank(left, query.read(left))
     parts.sheets += query.sheets
     parts.hints = hints_of(left)
-    if parts.sheets and all(sheet.format in ("listing", "topology") for sheet in parts.sheets):
+    if parts.sheets and all(sheet.format in LISTS for sheet in parts.sheets):
         parts.missing.add("state")
     parts.formats = list(dict.fromkeys(sheet.format for sheet in parts.sheets))
     if parts.events:

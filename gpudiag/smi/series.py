@@ -13,7 +13,19 @@ from gpudiag.smi.sheet import BUCKET_SECONDS, LIST_RANK, Draft, Row, Sheet
 from gpudiag.window import bus_key
 
 MOST_SAMPLES = 2_000  # of formats that are not folded as they are read
-PRIORITY = ("xml", "query", "csv", "table", "dmon", "pmon", "apps", "gpustat", "listing", "topology")
+PRIORITY = (
+    "xml",
+    "query",
+    "csv",
+    "table",
+    "dmon",
+    "pmon",
+    "apps",
+    "gpustat",
+    "nvlink",
+    "listing",
+    "topology",
+)
 """Which format is believed first where two show the same value."""
 
 

@@ -20,7 +20,7 @@ def nvlink_down(gpu: GpuWindow, *, min_siblings: int = 3) -> Fires | None:
     before = round(gpu.over("nvlinks_active", W7D).max)
     usual = max(before, _siblings(gpu, now, min_siblings))
     if now >= usual:
-        return None
+        return _in_one_sample(gpu, now) if gpu.node.pasted else None
     held = gpu.over("nvlinks_active", HELD_SECONDS)
     if held.max > now and not gpu.node.pasted:
         return None  # it is going down just now: wait until it stays so
@@ -30,10 +30,31 @@ def nvlink_down(gpu: GpuWindow, *, min_siblings: int = 3) -> Fires | None:
         severity="info" if starting else "critical",
         confidence="possible" if starting else "proven" if before > now else "likely",
         variant="starting" if starting else None,
-        words={
-            "down": ", ".join(str(link.link) for link in gpu.reading.nvlinks or () if link.active is False)
-        },
+        words={"down": _down(gpu)},
     )
+
+
+def _in_one_sample(gpu: GpuWindow, now: int) -> Fires | None:
+    """Links that are down in a text that shows no other time and too few other GPUs to compare with.
+
+    Bridges between cards leave links free, and MIG switches all of them off; on a board with an NVSwitch
+    every link has its other end.
+    """
+    links = gpu.reading.nvlinks or []
+    if now == len(links):
+        return None
+    soldered = any(mark in (gpu.reading.name or "") for mark in ("SXM", "HBM"))
+    return Fires(
+        (measured("nvlinks_active", now, of=len(links)),),
+        severity="warning" if soldered else "info",
+        confidence="possible",
+        variant="partly" if now else "none",
+        words={"down": _down(gpu)},
+    )
+
+
+def _down(gpu: GpuWindow) -> str:
+    return ", ".join(str(link.link) for link in gpu.reading.nvlinks or () if link.active is False)
 
 
 def _siblings(gpu: GpuWindow, now: int, least: int) -> int:

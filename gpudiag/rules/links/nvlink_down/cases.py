@@ -2,7 +2,7 @@
 
 from gpudiag.model import NvLink
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, pasted
 from gpudiag.window import Window
 
 
@@ -28,6 +28,10 @@ def _unknown() -> Window:
     return s.passes(minutes=2).window
 
 
+def _pasted(up: int, of: int) -> Window:
+    return pasted(name="NVIDIA H100 80GB HBM3", nvlinks=links(up, of))
+
+
 CASES = [
     Case(
         "two links went down in the middle of a day",
@@ -50,10 +54,15 @@ CASES = [
         severity="info",
         variant="starting",
     ),
+    Case("a pasted link is down, and no other GPU to compare with", lambda: _pasted(17, 18), "fires",
+         severity="warning", confidence="possible", variant="partly"),
+    Case("a pasted text says that no link is up", lambda: _pasted(0, 1), "fires",
+         severity="warning", confidence="possible", variant="none"),
+    Case("all pasted links are up", lambda: _pasted(18, 18), "clear"),
     Case("down for half a minute so far", lambda: _node(18, 18, 18, 18, after=16, minutes=0.5), "clear"),
     Case("all links up", lambda: _node(18, 18, 18, 18), "clear"),
     Case("cards without a bridge have no links", lambda: _node(0, 0, 0, 0), "clear"),
     Case("pairs over a bridge", lambda: _node(0, 0, 4, 4), "clear"),
     Case("a GPU without NVLink", lambda: Situation().passes(minutes=2).window, "clear"),
     Case("the links cannot be read", _unknown, "unjudged"),
-]
+]  # fmt: skip

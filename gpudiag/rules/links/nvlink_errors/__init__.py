@@ -11,6 +11,8 @@ def nvlink_errors(gpu: GpuWindow, *, min_slots: int = 3, min_crc_per_second: flo
     """Links recovered or replayed in several five-minute slots, or CRC errors come fast."""
     if not gpu.reading.nvlinks:
         return None
+    if gpu.node.pasted:
+        return _counted(gpu)
     known = False
     for name in ("nvlink_recovery_errors", "nvlink_replay_errors"):
         if getattr(gpu.reading, name) is None:
@@ -31,3 +33,15 @@ def nvlink_errors(gpu: GpuWindow, *, min_slots: int = 3, min_crc_per_second: flo
     if per_second < min_crc_per_second:
         return None
     return Fires((calculated("crc_errors_per_second", per_second, window=W5),), variant="crc")
+
+
+def _counted(gpu: GpuWindow) -> Fires | None:
+    """What the counters of one pasted sample hold: it may be old."""
+    reading = gpu.reading
+    counts = [reading.nvlink_recovery_errors, reading.nvlink_replay_errors]
+    if counts == [None, None]:
+        gpu.now("nvlink_recovery_errors")
+    total = sum(count or 0 for count in counts)
+    if not total:
+        return None
+    return Fires((measured("link_errors", total),), severity="info", confidence="proven", variant="counted")

@@ -2,7 +2,7 @@
 
 from gpudiag.model import NvLink
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, pasted
 from gpudiag.window import Window
 
 
@@ -21,6 +21,10 @@ def _uncounted() -> Window:
     return s.passes(minutes=2).window
 
 
+def _pasted(recoveries: int) -> Window:
+    return pasted(nvlinks=[NvLink(link=0, crc_errors=7, replay_errors=0, recovery_errors=recoveries)])
+
+
 CASES = [
     Case(
         "recoveries every few minutes",
@@ -35,6 +39,14 @@ CASES = [
         "fires",
         variant="crc",
     ),
+    Case(
+        "recoveries in one pasted sample",
+        lambda: _pasted(3),
+        "fires",
+        severity="info",
+        variant="counted",
+    ),
+    Case("no errors in one pasted sample", lambda: _pasted(0), "clear"),
     Case("one recovery", lambda: _rising("recovery_errors", 0, 1, 1, 1), "clear"),
     Case("a few CRC errors are corrected", lambda: _rising("crc_errors", 0, 500, 900), "clear"),
     Case("errors from before we looked", lambda: _rising("recovery_errors", 800, 800, 800), "clear"),

@@ -37,12 +37,13 @@ from gpudiag.window import Window
 from gpudiag.words import LANGUAGES, Language
 
 ROOT = Path(__file__).parents[2]
-ALL = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+DOCS = ROOT / "docs"
+ALL = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 ENGLISH_ALONE = {"CHANGELOG.md", "CONTRIBUTING.md", "comparison.md"}
 GUIDES = [
     path
-    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))
-    if path.name not in ENGLISH_ALONE and not path.name.endswith(".ko.md")
+    for path in ALL
+    if path.parent in (ROOT, DOCS) and path.name not in ENGLISH_ALONE and not path.name.endswith(".ko.md")
 ]
 ENGLISH = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 KOREAN = ("두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열", "열한", "열두")
@@ -102,10 +103,12 @@ def _take(inline: Token, section: Section) -> None:
 
 def slugs(path: Path) -> list[str]:
     """The anchors of a document's headings, as GitHub makes them."""
-    made: list[str] = []
+    seen: Counter[str] = Counter()
+    made = []
     for section in sections(path)[1:]:
         slug = re.sub(r"[^\w\- ]", "", section.title.lower()).replace(" ", "-")
-        made.append(f"{slug}-{made.count(slug)}" if slug in made else slug)
+        made.append(f"{slug}-{seen[slug]}" if seen[slug] else slug)
+        seen[slug] += 1
     return made
 
 
@@ -228,8 +231,8 @@ def test_every_link_leads_to_a_file_and_a_heading_that_exist(path: Path) -> None
 
 @pytest.mark.parametrize("path", ALL, ids=name)
 def test_every_command_shown_is_one_that_the_program_takes(path: Path) -> None:
-    lines = [line for section in sections(path) for block in section.blocks for line in block.splitlines()]
-    typed = [words for line in lines for words in called(line)]
+    blocks = [block.replace("\\\n", " ") for section in sections(path) for block in section.blocks]
+    typed = [words for block in blocks for line in block.splitlines() for words in called(line)]
     spoken = [words for section in sections(path) for code in section.code for words in called(code)]
     # What a sentence calls by its name alone is not typed like that.
     typed += [words if len(words) > 1 else [*words, "--help"] for words in spoken]
@@ -270,7 +273,7 @@ def refused(words: list[str]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("picture", sorted((ROOT / "docs").rglob("*.png")), ids=name)
+@pytest.mark.parametrize("picture", sorted(DOCS.rglob("*.png")), ids=name)
 def test_every_picture_is_light_and_there_is_one_in_each_language(picture: Path) -> None:
     what = picture.name.split(".")[0]
 

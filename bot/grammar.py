@@ -48,6 +48,7 @@ class Verb:
     example: str
     fill: Callable[[Request, list[str]], Request]
     changes: bool = False  # changes what others see, so that it needs permission
+    channel: bool = False  # has its place in a chat: a terminal is told what it has instead
 
 
 def read(text: str) -> Request:
@@ -247,12 +248,19 @@ VERBS = (
     Verb("explain", ("explain", "paste", "해설", "분석"), "explain", nothing),
     Verb("top", ("top", "processes", "ps", "상위", "프로세스"), "top node-3 by mem", top),
     Verb("idle", ("idle", "유휴", "노는"), "idle 30", idle),
-    Verb("chart", ("chart", "timeline", "graph", "그래프", "추이"), "chart node-3", chart),
-    Verb("watch", ("watch", "subscribe", "감시", "구독"), "watch node-3", watch, changes=True),
-    Verb("mute", ("mute", "silence", "snooze", "음소거", "조용히"), "mute node-3 2h", mute, changes=True),
-    Verb("ack", ("ack", "acknowledge", "확인", "접수"), "ack FINDING-ID", ack, changes=True),
+    Verb("chart", ("chart", "timeline", "graph", "그래프", "추이"), "chart node-3", chart, channel=True),
+    Verb("watch", ("watch", "subscribe", "감시", "구독"), "watch node-3", watch, changes=True, channel=True),
+    Verb(
+        "mute",
+        ("mute", "silence", "snooze", "음소거", "조용히"),
+        "mute node-3 2h",
+        mute,
+        changes=True,
+        channel=True,
+    ),
+    Verb("ack", ("ack", "acknowledge", "확인", "접수"), "ack FINDING-ID", ack, changes=True, channel=True),
     Verb("runbook", ("runbook", "rule", "런북", "규칙"), "runbook kv-pool-reserved-idle", one_word),
-    Verb("language", ("language", "lang", "언어"), "language ko", language, changes=True),
+    Verb("language", ("language", "lang", "언어"), "language ko", language, changes=True, channel=True),
     Verb("doctor", ("doctor", "debug", "점검", "진찰"), "doctor", nothing),
     Verb("help", ("help", "commands", "?", "도움말", "도움", "명령"), "help", nothing),
 )

@@ -32,9 +32,9 @@ def terminal(answer: Answer, width: int = 80, colour: bool = False) -> str:
         lines += ["", *(f"  {line}" for line in bar_lines(answer.bar, answer.lang))]
     if answer.paragraphs:
         lines.append("")
-    lines += [
-        part for text in answer.paragraphs for line in said(text).split("\n") for part in wrapped(line, width)
-    ]
+    for text in answer.paragraphs:
+        hang = "    " if isinstance(text, str) and text.startswith("`") else ""  # a command and what it does
+        lines += [part for line in said(text).split("\n") for part in wrapped(line, width, hang)]
     if answer.figures:
         lines += [
             "",
@@ -46,7 +46,7 @@ def terminal(answer: Answer, width: int = 80, colour: bool = False) -> str:
         ]
     lines += block(answer, "evidence", [evidence(item, answer.lang) for item in answer.evidence], width)
     lines += block(answer, "also", [f"• {bare(text)}" for text in answer.also], width)
-    lines += block(answer, "next", [step(number, one) for number, one in enumerate(answer.steps, 1)], width)
+    lines += steps(answer, width)
     if answer.preformatted:
         lines += ["", *(f"  {plain_line(line)}" for line in answer.preformatted.splitlines())]
     if answer.table:
@@ -80,7 +80,7 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
         if line and columns(longer) > width:
-            out.append(line)
+            out.append(line.rstrip())
             longer = indent + word
         line = longer
     out.append(line)
@@ -94,11 +94,18 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 def block(answer: Answer, title: str, lines: list[str], width: int) -> list[str]:
     if not lines:
         return []
-    return [
-        "",
-        say(answer.lang, title),
-        *(part for line in lines for part in wrapped(f"  {line}", width, "    ")),
-    ]
+    parts = [part for line in lines for part in wrapped(line, width - 2, "  ")]
+    return ["", say(answer.lang, title), *(f"  {part}" for part in parts)]
+
+
+def steps(answer: Answer, width: int) -> list[str]:
+    """What to do next; a command stands on a line of its own and whole, to be copied."""
+    lines = ["", say(answer.lang, "next")] if answer.steps else []
+    for number, one in enumerate(answer.steps, 1):
+        lines += [f"  {part}" for part in wrapped(f"{number}. {bare(one.text)}", width - 2, "   ")]
+        if one.command and one.command not in one.text:
+            lines.append(f"     $ {bare(one.command)}")
+    return lines
 
 
 def kind(name: str, lang: str) -> str:
@@ -107,11 +114,6 @@ def kind(name: str, lang: str) -> str:
 
 def evidence(item: Evidence, lang: str) -> str:
     return f"{GLYPHS.get(item.kind, '•')} {bare(item.text)}{kind(item.kind, lang)}"
-
-
-def step(number: int, one: Step) -> str:
-    command = f"  {bare(one.command)}" if one.command and one.command not in one.text else ""
-    return f"{number}. {bare(one.text)}{command}"
 
 
 def figure(label: str, value: str, kind_name: str, lang: str, width: int) -> list[str]:

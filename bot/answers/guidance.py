@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from bot.answer import Action, Answer, Step, code
+from bot.answer import Action, Answer, code
 from bot.answers.asking import Asking
 from bot.answers.checks import check_api, of_checks
 from bot.grammar import BY_NAME, VERBS, read
@@ -13,17 +13,19 @@ from bot.request import Problem, Request, Target
 
 
 def overview(request: Request, asking: Asking) -> Answer:
-    """Every command with one example that works as it stands."""
+    """Every command that has its place here, with one example that works as it stands."""
     wanted = read(request.words[0]).verb if request.words else ""
+    here = [verb for verb in VERBS if asking.place or not verb.channel]
     verbs = [verb for verb in VERBS if verb.name == wanted] if request.words else []
-    steps = tuple(
-        Step(f"{asking.command(verb.example)}  {asking.say(f'h.{verb.name}')}") for verb in verbs or VERBS
-    )
+    elsewhere = ", ".join(code(verb.name) for verb in VERBS if verb not in here)
+    note = asking.say("help.note.here", names=elsewhere) if elsewhere else asking.say("help.note")
     return Answer(
         headline=asking.say("help"),
         lang=asking.lang,
-        paragraphs=tuple(step.text for step in steps),
-        notes=(asking.say("help.note"),),
+        paragraphs=tuple(
+            f"{asking.command(verb.example)}  {asking.say(f'h.{verb.name}')}" for verb in verbs or here
+        ),
+        notes=(note,),
         actions=(Action(asking.say("b.fleet"), "tell", "status"),),
     )
 

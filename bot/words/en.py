@@ -211,6 +211,7 @@ SENTENCES = {
     # help and problems
     "help": "Ask what your GPUs are doing, and why",
     "help.note": "Answers are only for you; end with `here` to answer in the channel. `lang=ko` answers in Korean.",
+    "help.note.here": "`lang=ko` answers in Korean. In a chat system there are also: {names}.",
     "h.status": "the fleet, worst first",
     "h.why": "why a node or GPU, a pod, a job or a pid is as it is; also the past",
     "h.kv": "will this model fit, and how many requests",

@@ -291,3 +291,13 @@ def test_the_timeline_of_a_node_shows_the_gpu_that_is_suspected(
 
     assert shown == str(drawn(found, {"evidence": evidence}, Target("node-4")))
     assert "node-4:0" == str(drawn(found, {"evidence": evidence}, Target("node-4", 0)))
+
+
+def test_a_terminal_shows_a_command_whole_and_alone_and_indents_what_goes_on() -> None:
+    command = "ssh node-4 'journalctl -u gpudiag-agent -n 50 --no-pager | grep -i -E \"nvrm|xid\" | tail -30'"
+    answer = Answer(headline="x", also=("one two three",), steps=(Step("look at the agent's log", command),))
+    lines = terminal(answer, 14).splitlines()
+
+    assert f"     $ {command}" in lines
+    assert lines[2:5] == ["Also seen", "  • one two", "    three"]
+    assert "  1. look at" in lines

@@ -126,7 +126,7 @@ def test_a_recording_names_the_page_that_can_be_read_here(
 
 
 def test_the_overview_loads_no_server() -> None:
-    code = "import sys; from gpudiag.cli.help import overview; overview(); print(*sys.modules)"
+    code = "import sys; from gpudiag.cli import dispatch; dispatch(['help']); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert not {"flask", "sqlalchemy", "slack_bolt"} & set(loaded.split())
@@ -164,6 +164,16 @@ def test_a_chat_command_that_was_not_understood_is_no_success(capsys: pytest.Cap
     assert main(["ask", "mute node-3", "--api", NOBODY]) == 2
     assert main(["ask", "help", "--api", NOBODY]) == 0
     assert "why" in capsys.readouterr().out
+
+
+def test_the_help_of_the_terminal_offers_what_a_terminal_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "help", "--api", NOBODY]) == 0
+    offered, _, elsewhere = capsys.readouterr().out.rpartition("\n\n")
+
+    assert "mute" not in offered
+    assert "chart, watch, mute, ack, language" in " ".join(elsewhere.split())
+    assert main(["ask", "help mute", "--api", NOBODY]) == 0
+    assert "quiet for a while" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """What is remembered, in SQLite (embedded) or PostgreSQL.
 
-`Store` is the face; tables.py says what is kept, migrations/ how it came about, engine.py how the file or
-server is opened. Imports the core's nouns; knows no HTTP. To change a table: edit tables.py, add a migration,
-move `HEAD`.
+`Store` is the face, with a shelf per kind of thing on a `Database`; tables.py says what is kept, migrations/
+how it came about, engine.py how the file or server is opened, outside.py what other programs do to the file.
+Imports the core's nouns; knows no HTTP. To change a table: edit tables.py, add a migration, move `HEAD`.
 """
 
 from api.store.engine import (

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select, update
 
+from api.store.database import Database
 from api.store.tables import audit, maintenance, mutes
-
-if TYPE_CHECKING:
-    from api.store.store import Store
 
 
 class Mute(NamedTuple):
@@ -48,7 +46,7 @@ class Deed(NamedTuple):
 class Decisions:
     """Mutes, maintenance and the record of decisions."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Database) -> None:
         self._store = store
 
     def record(self, connection: Connection, at: float, who: str, what: str, subject: str, why: str) -> None:

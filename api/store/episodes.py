@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, and_, insert, or_, select, text, update
 
+from api.store.database import Database
 from api.store.tables import changes, findings, nodes
 from gpudiag.changes import Key, OpenFinding, key_of
 from gpudiag.model import Finding
-
-if TYPE_CHECKING:
-    from api.store.store import Store
 
 FEED_LOCK = 0x67707564  # PostgreSQL: one writer of the feed at a time, so that cursors grow with commits
 
@@ -63,7 +61,7 @@ FINDING = msgspec.json.Decoder(Finding)
 class Episodes:
     """Open and ended findings, and the feed."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Database) -> None:
         self._store = store
 
     # ---- writing

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import zstandard
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
 
+from api.store.database import Database
 from api.store.tables import changes, findings, maintenance, nodes, snapshots, windows
 from gpudiag.model import Snapshot
-
-if TYPE_CHECKING:
-    from api.store.store import Store
 
 
 class StoredNode(NamedTuple):
@@ -87,7 +85,7 @@ def start_key(node: str, start_id: str) -> int:
 class Snapshots:
     """Nodes, snapshots and packed windows."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Database) -> None:
         self._store = store
 
     # ---- nodes

@@ -10,15 +10,14 @@ import fnmatch
 import hashlib
 import re
 import secrets
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from sqlalchemy import insert, select, update
 
+from api.store.database import Database
+from api.store.decisions import Decisions
 from api.store.tables import tokens
 from api.words import Sentence, Worded
-
-if TYPE_CHECKING:
-    from api.store.store import Store
 
 Role = Literal["agent", "reader", "admin"]
 ROLES: tuple[Role, ...] = ("agent", "reader", "admin")
@@ -75,8 +74,8 @@ def digest(token: str) -> bytes:
 class Tokens:
     """Create, find, list and revoke."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Database, decisions: Decisions) -> None:
+        self._store, self._decisions = store, decisions
 
     def create(self, role: Role, node: str | None, note: str, now: float) -> tuple[str, Token]:
         """A new token, shown this once, and its entry."""
@@ -105,7 +104,7 @@ class Tokens:
         with self._store.writing() as connection:
             connection.execute(insert(tokens).values(hash=digest(token), **entry._asdict()))
             subject = f"token {entry.id} ({role}{f' of {node}' if node else ''})"
-            self._store.decisions.record(connection, now, "command line", "token", subject, note)
+            self._decisions.record(connection, now, "command line", "token", subject, note)
         return entry
 
     def _known(self, hashed: bytes) -> Token | None:
@@ -133,7 +132,5 @@ class Tokens:
         with self._store.writing() as connection:
             revoked = connection.execute(update(tokens).where(*where).values(revoked_at=now)).rowcount > 0
             if revoked:
-                self._store.decisions.record(
-                    connection, now, "command line", "revoke", f"token {token_id}", ""
-                )
+                self._decisions.record(connection, now, "command line", "revoke", f"token {token_id}", "")
         return revoked

@@ -9,15 +9,12 @@ from __future__ import annotations
 import statistics
 import threading
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from gpudiag.agent.clock import Clock
 from gpudiag.agent.nvml import Device, Library, NvmlFault
 from gpudiag.agent.samples import put_held, put_samples
 from gpudiag.model import Gap, GpuReading, GpuUse, NvmlReading
-
-if TYPE_CHECKING:
-    from gpudiag.agent.sampler import Sampler
 
 SILENT_SECONDS = 3.0
 PATIENCE_STEP = 0.25
@@ -41,19 +38,31 @@ class Harvest:
         self.cuda_version: str | None = None
 
 
+class Wishes(Protocol):
+    """What whoever runs the thread wants of it, and waits with; `first_call_seconds` is told back."""
+
+    listens: bool
+    first_call_seconds: float | None
+
+    @property
+    def released(self) -> bool: ...
+
+    def wait(self, event: threading.Event, seconds: float) -> bool: ...
+
+
 class Worker:
     """One life of the sampling thread."""
 
     def __init__(
         self,
-        sampler: Sampler,
+        wishes: Wishes,
         clock: Clock,
         period: float,
         stop: threading.Event,
         generation: int,
         before: Worker | None,
     ) -> None:
-        self._sampler, self._clock, self._period, self._stop = sampler, clock, period, stop
+        self._wishes, self._clock, self._period, self._stop = wishes, clock, period, stop
         self.wake = threading.Event()
         self.abandoned = False
         self._given_up: Device | None = None  # the one whose call made it so
@@ -125,7 +134,7 @@ class Worker:
             self._wanted.set()
             self.wake.set()
         until = self._clock.monotonic() + patience
-        while not self._sampler.wait(self._ready, PATIENCE_STEP):
+        while not self._wishes.wait(self._ready, PATIENCE_STEP):
             if self.silent_seconds() >= SILENT_SECONDS or self._clock.monotonic() >= until:
                 return None
         found, self._found = self._found, None
@@ -224,7 +233,7 @@ class Worker:
 
     def _have_driver(self) -> bool:
         now = self._clock.monotonic()
-        if self._sampler.released:
+        if self._wishes.released:
             self.library.close()
             self._rests()
             return False
@@ -241,8 +250,8 @@ class Worker:
         finally:
             self._opening = False
         took = self._clock.monotonic() - now
-        if self._sampler.first_call_seconds is None:
-            self._sampler.first_call_seconds = took
+        if self._wishes.first_call_seconds is None:
+            self._wishes.first_call_seconds = took
         self._fault, self._attempt = None, 0
         self._rests()
         return True
@@ -275,7 +284,7 @@ class Worker:
             self._ask_all()
             if not self.library.is_open:
                 return
-            if self._sampler.listens:
+            if self._wishes.listens:
                 self._xids += self.library.events()
         except _Abandoned:
             raise

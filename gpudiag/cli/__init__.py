@@ -52,7 +52,7 @@ def dispatch(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         from gpudiag.cli.help import overview
 
-        print(overview())
+        print(overview(COMMANDS))
         return 0
     if words[0] in ("-V", "--version", "version"):
         from gpudiag import __version__
@@ -65,7 +65,7 @@ def dispatch(words: list[str]) -> int:
     else:
         from gpudiag.cli.plugins import find
 
-        command = find(name)
+        command = find(name, COMMANDS)
     import argparse
 
     parser = argparse.ArgumentParser(prog=f"gpudiag {name}", description=command.SUMMARY)

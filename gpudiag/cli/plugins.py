@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from typing import Any
 
-from gpudiag.cli import COMMANDS
 from gpudiag.words.refusals import Refusal
 
 GROUP = "gpudiag.commands"
@@ -22,11 +22,11 @@ def plugin_names() -> list[str]:
     return sorted(point.name for point in entry_points(group=GROUP))
 
 
-def find(name: str) -> Any:
-    """The command object of that name; raises NoSuchCommand with the nearest one."""
+def find(name: str, others: Iterable[str] = ()) -> Any:
+    """The command object of that name; raises NoSuchCommand with the nearest one, `others` among them."""
     for point in entry_points(group=GROUP, name=name):
         return point.load()
-    near = difflib.get_close_matches(name, [*COMMANDS, *plugin_names()], n=1)
+    near = difflib.get_close_matches(name, [*others, *plugin_names()], n=1)
     if near:
         raise NoSuchCommand("no-such-command-near", name=name, near=near[0])
     raise NoSuchCommand(name=name)

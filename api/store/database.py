@@ -1,0 +1,131 @@
+"""An opened database: transactions whose errors have names, and a file that can be set aside."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.store import outside
+from api.store.engine import (
+    MOST_LOG_BYTES,
+    StoreCorrupt,
+    file_of,
+    named_errors,
+    open_engine,
+    set_aside,
+)
+from api.words import Sentence
+
+
+class Database:
+    """Reads may come from any thread; writes take turns."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.damaged: Path | None = None  # where a damaged file lies that was set aside
+        self.kept_log = outside.KeptLog(MOST_LOG_BYTES)
+        self._pen = threading.Lock()
+        self._writer: Connection | None = None  # of SQLite, which lets one write at a time
+        self.engine = self._open()
+
+    def _open(self) -> Engine:
+        try:
+            return self._opened()
+        except StoreCorrupt:
+            self.damaged = set_aside(self.url)
+            if self.damaged is None:
+                raise
+            return self._opened()
+
+    def _opened(self) -> Engine:
+        engine, file = open_engine(self.url), file_of(self.url)
+        self._inode = _inode(file) if file is not None else None
+        return engine
+
+    @property
+    def embedded(self) -> bool:
+        """SQLite: this process is the only one that serves it."""
+        return self.engine.dialect.name == "sqlite"
+
+    @property
+    def file(self) -> Path | None:
+        return file_of(self.engine.url)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with named_errors(self.engine), self.engine.connect() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction: committed at the end, undone when anything fails."""
+        if not self.embedded:
+            with named_errors(self.engine), self.engine.connect() as connection, connection.begin():
+                yield connection
+            return
+        with self._pen, named_errors(self.engine):
+            try:
+                if self._writer is None:
+                    self._writer = self.engine.connect().execution_options(writes=True)
+                with self._writer.begin():
+                    yield self._writer
+            except (SQLAlchemyError, sqlite3.Error):
+                self._drop_writer()
+                raise
+
+    def _drop_writer(self) -> None:
+        if self._writer is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                self._writer.close()
+        self._writer = None
+
+    def checkpoint(self) -> Sentence | None:
+        """Move what was committed from SQLite's log into the file, beside those who read and write.
+
+        Returns what there is to say of a log that somebody keeps, who still reads what was there before.
+        """
+        file = self.file
+        if file is None or not self.embedded:
+            return None
+        with named_errors(self.engine), contextlib.closing(self.engine.raw_connection()) as raw:
+            cursor = raw.cursor()
+            _, pages, moved = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            (page_bytes,) = cursor.execute("PRAGMA page_size").fetchone()
+        return self.kept_log.note(file, (pages - moved) * page_bytes)
+
+    def look(self) -> None:
+        """Read a little of the file past every cache; raises StoreCorrupt when another program spoilt it."""
+        file = self.file
+        if file is None or not self.embedded:
+            return
+        if self._inode != _inode(file):
+            raise StoreCorrupt("store.replaced", where=file)
+        with named_errors(self.engine):
+            wrong = outside.look(file)
+        if wrong is not None:
+            raise StoreCorrupt("store.damaged", where=file, reason=wrong)
+
+    def start_afresh(self) -> Path | None:
+        """Set a damaged file aside and go on with an empty one; returns where the old one lies."""
+        self._drop_writer()
+        self.engine.dispose()
+        self.damaged = set_aside(self.url)
+        self.engine = self._opened()
+        return self.damaged
+
+    def close(self) -> None:
+        self._drop_writer()
+        self.engine.dispose()
+
+
+def _inode(file: Path) -> int | None:
+    """Which file it is, whatever its name; None where there is none."""
+    with contextlib.suppress(OSError):
+        return file.stat().st_ino
+    return None

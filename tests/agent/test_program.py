@@ -14,7 +14,7 @@ from gpudiag.model import Snapshot
 from tests.agent.loopback import Receiver
 from tests.agent.running import command, environment
 from tests.doubles.nvml import Nvml
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 def test_the_program_reports_answers_at_its_door_and_ends_on_a_signal(
@@ -42,7 +42,7 @@ def test_the_program_reports_answers_at_its_door_and_ends_on_a_signal(
             )
         finally:
             agent.send_signal(signal.SIGTERM)
-            _, said = agent.communicate(timeout=30)
+            _, said = agent.communicate(timeout=PATIENCE_SECONDS)
 
     assert {snapshot.node for snapshot in receiver.got} == {"node-7"}
     assert "reports as node-7" in status.stdout
@@ -69,7 +69,7 @@ def test_the_status_says_why_reports_wait(receiver: Receiver, tmp_path: Path) ->
             english, korean = status("en"), status("ko")
         finally:
             agent.send_signal(signal.SIGTERM)
-            agent.communicate(timeout=30)
+            agent.communicate(timeout=PATIENCE_SECONDS)
 
     assert receiver.address in english.partition("Why they wait: ")[2]
     reason = korean.partition("대기하는 이유: ")[2]
@@ -94,7 +94,7 @@ def test_an_agent_that_is_killed_loses_nothing_that_waited_and_sends_nothing_twi
         again = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
         until(lambda: len(receiver.got) >= waited + 2)
         again.send_signal(signal.SIGTERM)
-        again.wait(timeout=30)
+        again.wait(timeout=PATIENCE_SECONDS)
     names = [(s.agent.start_id, s.agent.sequence) for s in receiver.got if s.agent]
     first = [sequence for start, sequence in names if start == names[0][0]]
 
@@ -116,7 +116,7 @@ def test_an_agent_that_is_killed_loses_nothing_that_waited_and_sends_nothing_twi
 def test_a_mistake_is_one_sentence_and_no_traceback(tmp_path: Path, words: list[str], sentence: str) -> None:
     with Nvml(gpus=1) as nvml:
         result = subprocess.run(
-            command(*words), env=environment(nvml, tmp_path), capture_output=True, text=True, timeout=60
+            command(*words), env=environment(nvml, tmp_path), capture_output=True, text=True
         )
 
     assert result.returncode != 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gpudiag.client import Client
 from tests.doubles.nvml import Nvml
+from tests.waiting import PATIENCE_SECONDS
 
 START = "import sys; from gpudiag.cli import main; sys.exit(main())"
 
@@ -31,14 +32,14 @@ def test_up_watches_this_host_and_ends_cleanly(tmp_path: Path) -> None:
         )  # fmt: skip
         try:
             assert process.stdout is not None
-            readable, _, _ = select.select([process.stdout], [], [], 45)
+            readable, _, _ = select.select([process.stdout], [], [], PATIENCE_SECONDS)
             line = process.stdout.readline() if readable else ""
             assert "gpudiag watches this-host" in line
             with Client(line.split()[-1]) as client:
                 said = client.diagnosis("this-host")
         finally:
             process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=40)
+            _, errors = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert [0, 1] == [gpu["index"] for gpu in said["gpus"]]
     assert 0 == process.returncode

@@ -15,6 +15,7 @@ from tests.bot.recorded import RecordedApi
 from tests.doubles.slack.people import BySocket, Person
 from tests.doubles.slack.server import Message, SlackDouble
 from tests.doubles.slack.websocket import Connection
+from tests.waiting import PATIENCE_SECONDS
 
 
 def alerts(slack: SlackDouble, node: str) -> list[Message]:
@@ -66,7 +67,7 @@ def test_a_command_whose_acknowledgement_was_cut_off_is_answered_when_it_comes_a
     connected.close()
     again = slack.wait(lambda: slack.sockets[1:] and slack.sockets[1])
     again.send(command(slack, retry_attempt=1, retry_reason="timeout"))
-    arrived, answer = again.ack_of("envelope-cut", 5)
+    arrived, answer = again.ack_of("envelope-cut", PATIENCE_SECONDS)
 
     assert arrived and answer["text"].startswith("node-3: memory full")
     assert sum("/v1/nodes/node-3" in asked for asked in api.asked) == 1

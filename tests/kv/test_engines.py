@@ -327,3 +327,19 @@ def test_whole_layers_go_to_each_gpu_of_llama_cpp():
     answer = ask(configs.LLAMA_8B, engine="llama.cpp", gpus=3, tokens=8192)
 
     assert answer.total_bytes == 11 * 4096 * 8192
+
+
+def test_sglang_takes_its_share_of_what_is_free_before_loading():
+    """Four H100 at 0.93: "KV Cache is allocated. #tokens: 367404" for Qwen3-235B-A22B-FP8."""
+    options = {"tp": 4, "gpu": 79.19, "mem_fraction_static": 0.93, "kv_dtype": "bf16"}
+    answer = ask("Qwen/Qwen3-235B-A22B-FP8", engine="sglang", **options)
+
+    assert answer.pool_tokens == pytest.approx(367_404, rel=0.005)
+
+
+def test_a_budget_of_sglang_adds_up_to_the_card():
+    answer = ask("llama-3-8b", engine="sglang", gpu="H100")
+    budget = answer.budget
+    parts = (answer.weights_bytes, budget.pool_bytes, budget.activation_bytes, budget.non_torch_bytes)
+
+    assert sum(parts) == answer.engine.setup.gpu_bytes

@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from gpudiag.agent.clock import STILL_SECONDS
+
 PATIENCE = 20.0  # real seconds for a thread that works
 DRIVER_PATIENCE = 3.0  # real seconds for a call into the driver, which may hang
 
@@ -21,6 +23,8 @@ class SteppedClock:
 
     `before` are called with the moment to come, before it comes: they bring the world up to it.
     """
+
+    still_seconds = STILL_SECONDS
 
     def __init__(self, start: float) -> None:
         self._start, self._now, self._jump = start, 0.0, 0.0

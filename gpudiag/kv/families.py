@@ -16,7 +16,14 @@ from typing import Any
 DATA = os.path.join(os.path.dirname(__file__), "data", "families.json")
 # What a config at the top level may leave out; more than that is a broken file, not a default.
 ALONE = ("head_dim",)
-GEOMETRY = ("num_hidden_layers", "hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim")
+GEOMETRY = (
+    "num_hidden_layers",
+    "hidden_size",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "sliding_window",
+)
 BESIDE_TEXT = "tie_word_embeddings"  # may stand in either part, so it is no default of the text part alone
 
 

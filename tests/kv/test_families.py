@@ -140,6 +140,13 @@ def test_an_answer_names_the_keys_it_filled_in():
     assert "leaves out head_dim 256" in said(ask(GEMMA_3_12B))
 
 
+def test_a_window_left_out_is_still_a_window():
+    text = {key: value for key, value in GEMMA_3_12B["text_config"].items() if key != "sliding_window"}
+    row = 2 * 8 * 256 * 2
+
+    assert ask({**GEMMA_3_12B, "text_config": text}, tokens=8192).fixed_bytes_per_request == 40 * row * 4096
+
+
 def test_an_explicit_head_size_is_never_replaced():
     text = {**GEMMA_3_12B["text_config"], "head_dim": 128}
 

@@ -35,10 +35,15 @@ def diagnosis_text(
 
 
 def fleet_text(
-    items: list[dict[str, Any]], language: str | None = None, *, width: int = WIDTH, colour: bool = False
+    items: list[dict[str, Any]],
+    language: str | None = None,
+    *,
+    together: Collection[dict[str, Any]] = (),
+    width: int = WIDTH,
+    colour: bool = False,
 ) -> str:
-    """The fleet, a line a node, worst first as it comes."""
-    return _Layout(language, width, colour).fleet(items)
+    """The fleet, a line a node, worst first as it comes; before it what is found of many nodes `together`."""
+    return _Layout(language, width, colour).fleet(items, together)
 
 
 class _Layout:
@@ -228,18 +233,23 @@ class _Layout:
 
     # ---- the fleet
 
-    def fleet(self, items: list[dict[str, Any]]) -> str:
+    def fleet(self, items: list[dict[str, Any]], together: Collection[dict[str, Any]]) -> str:
         if not items:
-            return self.words.LABEL["no_nodes"] + "\n"
+            return "\n".join(wrap(self.words.LABEL["no_nodes"], self.width)) + "\n"
         name = min(24, max(cells(item["node"]) for item in items))
         word = max(cells(str(w)) for w in self.words.SEVERITY.values())
         lines = []
+        for finding in together:
+            lines += wrap(f"{self.severity(finding['severity'])}  {finding['headline']}", self.width, "  ")
+        lines += [""] if together else []
         for item in items:
             verdict = item["verdict"]
             plain_word = str(self.words.SEVERITY[verdict["severity"]])
             shown = self.severity(verdict["severity"]) + " " * (word - cells(plain_word))
             start = f"{pad(cut(item['node'], name), name)}  {shown}  "
             lines.append(start + cut(verdict["headline"], self.width - name - word - 4))
+        if any(item.get("source") == "simulated" for item in items):
+            lines += ["", self.words.LABEL["simulated"]]
         return "\n".join(lines) + "\n"
 
 

@@ -47,8 +47,9 @@ def calculator_text() -> Response:
 
 
 def prefers_text() -> bool:
-    """Whether a page's address is asked for without naming HTML, as curl does."""
-    return request.method == "GET" and "html" not in request.headers.get("Accept", "*/*")
+    """Whether a page's address is asked a question without naming HTML, as curl does."""
+    asks = any(name not in NOT_OURS for name in request.args)
+    return request.method == "GET" and asks and "html" not in request.headers.get("Accept", "*/*")
 
 
 def _answer(options: dict[str, Any], config: Any) -> Answer:

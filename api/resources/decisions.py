@@ -36,16 +36,17 @@ def _who(body: dict[str, Any]) -> str:
 
 
 def _span(body: dict[str, Any], least: float = 1.0) -> float:
-    given = body.get("seconds", body.get("for"))
+    name = "seconds" if "seconds" in body else "for"
+    given = body.get(name)
     if given is None:
         raise Unprocessable("seconds")
     try:
         ends = least == 0 and not isinstance(given, bool) and given in (0, "0", "0s")
         found = 0.0 if ends else seconds(given)
     except ValueError:
-        raise Unprocessable("span", name="seconds", text=plain(given, 40)) from None
+        raise Unprocessable("span", name=name, text=plain(given, 40)) from None
     if found > LONGEST_MUTE:
-        raise Unprocessable("seconds.long")
+        raise Unprocessable("seconds.long", name=name, text=plain(given, 40))
     return found
 
 

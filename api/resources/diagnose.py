@@ -25,9 +25,11 @@ def fleet() -> Response:
     here = parts()
     lang = language(here.settings.serve.lang)
     items = here.answers.fleet(lang)
+    together = here.answers.fleet_findings(lang)
     if wants_json():
-        return json_answer({"items": items, "next": None})
-    return text_answer(fleet_text(items, lang, colour=_colour()))
+        answer = {"items": items, "next": None}
+        return json_answer({**answer, "findings": together} if together else answer)
+    return text_answer(fleet_text(items, lang, together=together, colour=_colour()))
 
 
 @diagnose.get("/diagnose/<node>")

@@ -72,9 +72,14 @@ def _guard(answers: Answers) -> Callable[[], AnyResponse | None]:
     def guard() -> AnyResponse | None:
         if request.endpoint in OPEN_ENDPOINTS or not answers.must_log_in():
             return None
-        return redirect(url_for("web.login", next=request.full_path if request.method == "GET" else "/"))
+        return redirect(url_for("web.login", next=_asked_for()))
 
     return guard
+
+
+def _asked_for() -> str:
+    """Where to go on after the login."""
+    return request.full_path.removesuffix("?") if request.method == "GET" else "/"
 
 
 def _careful(response: Response) -> Response:

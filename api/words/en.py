@@ -63,7 +63,7 @@ SENTENCES: dict[str, str] = {
     "rules": "; /v1/rules lists them",
     "runbooks": "; /runbooks lists them",
     "seconds": 'seconds is missing: how long it holds, such as 7200 or "2h"',
-    "seconds.long": "seconds is longer than 30 days; a mute that never ends hides the next fault",
+    "seconds.long": "{name}={text!r} is longer than 30 days; what never ends hides the next fault",
     "mutes": "{most} mutes hold already; end some (DELETE /v1/mutes/ID), or mute a pattern",
     "mute": "there is no mute {mute!r} that still holds; /v1/mutes lists them",
     # who may do what
@@ -72,7 +72,10 @@ SENTENCES: dict[str, str] = {
         "this needs a token: send it as 'Authorization: Bearer …'; one is made by: gpudiag token create"
     ),
     "token.form": "the Authorization header wants the form 'Bearer TOKEN'",
-    "token.role": "the token's role is {role}; this needs the role {needed}",
+    "token.role": (
+        "the token's role is {role}; this needs the role {needed}. Make a token of it: "
+        "gpudiag token create {needed}"
+    ),
     "token.node": (
         "this token reports as {bound}, not as {node}; make one for it: gpudiag token create agent {node}"
     ),

@@ -66,7 +66,7 @@ SENTENCES: dict[str, str] = {
     "rules": ". 목록은 /v1/rules 주소에 있습니다",
     "runbooks": ". 목록은 /runbooks 주소에 있습니다",
     "seconds": 'seconds 항목이 없습니다. 얼마 동안인지 적으십시오. 예: 7200 또는 "2h"',
-    "seconds.long": "seconds 값이 30일보다 깁니다. 끝나지 않는 음소거는 다음 고장을 가립니다",
+    "seconds.long": "{name}={text!r} 값이 30일보다 깁니다. 끝나지 않으면 다음 고장을 가립니다",
     "mutes": (
         "음소거가 이미 {most}건 있습니다. 일부를 끝내거나(DELETE /v1/mutes/ID) 이름의 패턴으로 음소거하십시오"
     ),
@@ -77,7 +77,10 @@ SENTENCES: dict[str, str] = {
         "토큰이 필요합니다. 'Authorization: Bearer …' 헤더로 보내십시오. 만드는 명령: gpudiag token create"
     ),
     "token.form": "Authorization 헤더는 'Bearer TOKEN' 형식이어야 합니다",
-    "token.role": "토큰의 역할은 {role}입니다. 여기에는 {needed} 역할이 필요합니다",
+    "token.role": (
+        "토큰의 역할은 {role}입니다. 여기에는 {needed} 역할이 필요합니다. "
+        "그 역할의 토큰은 다음 명령으로 만듭니다: gpudiag token create {needed}"
+    ),
     "token.node": (
         "이 토큰은 {bound} 이름으로 보고하는 토큰이며 {node} 이름으로는 보고할 수 없습니다. "
         "새로 만드십시오: gpudiag token create agent {node}"

@@ -6,6 +6,7 @@ import argparse
 
 from gpudiag.cli import sources, terminal
 from gpudiag.errors import GpudiagError
+from gpudiag.words import words
 
 SUMMARY = "one line, exit 0 ok or info, 1 warning, 2 critical, 3 unknown"
 USAGE_EXIT_CODE = 3  # a mistyped option has found out nothing: unknown, not critical
@@ -39,8 +40,9 @@ def run(options: argparse.Namespace) -> int:
         return EXIT_CODES["unknown"]
     verdict = diagnosis["verdict"]
     if options.json:
-        terminal.print_json({"node": diagnosis["node"], **verdict})
+        terminal.print_json({"node": diagnosis["node"], "source": diagnosis["source"], **verdict})
     else:
         word, node = WORDS[verdict["severity"]], diagnosis["node"]
-        print(f"GPU {word} - {node}: {verdict['headline']} [{verdict['rule']}]")
+        simulated = f" ({words(language).LABEL['simulated']})" if diagnosis["source"] == "simulated" else ""
+        print(f"GPU {word} - {node}: {verdict['headline']} [{verdict['rule']}]{simulated}")
     return EXIT_CODES[verdict["severity"]]

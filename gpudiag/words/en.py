@@ -238,7 +238,7 @@ LABEL = {  # headings of every surface
     "enable": "to enable",
     "gpu": "GPU",
     "since": "since",
-    "no_nodes": "No node has reported yet.",
+    "no_nodes": "No node has reported yet. Start an agent on each: gpudiag agent --api URL",
     "experimental": "experimental rule",
     "free": "free",
     "total": "total",

@@ -232,7 +232,7 @@ LABEL = {
     "enable": "켤 것",
     "gpu": "GPU",
     "since": "시작",
-    "no_nodes": "아직 보고한 노드가 없습니다.",
+    "no_nodes": "아직 보고한 노드가 없습니다. 노드마다 에이전트를 시작하십시오: gpudiag agent --api URL",
     "experimental": "실험적 규칙",
     "free": "남음",
     "total": "전체",

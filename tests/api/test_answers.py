@@ -126,6 +126,19 @@ def test_one_gpu_is_answered_by_its_own_verdict(api: Api) -> None:
         api.client.diagnosis("node-6", gpu=7)
 
 
+def test_the_fleet_as_text_says_what_is_found_of_many_and_what_to_do_where_nothing_reports(api: Api) -> None:
+    nothing = api.client.fleet_text()
+    for number in range(4):
+        ReportingNode(f"node-{number}", api).passes(minutes=1)
+    api.time_passes(600.0)
+
+    said = api.client.fleet_text().splitlines()
+
+    assert "gpudiag agent --api" in nothing
+    assert said[0].startswith("warning  3 of 4 nodes went silent at once")
+    assert len([line for line in said if line.startswith("node-")]) == 4
+
+
 def test_a_window_is_judged_by_what_lies_in_it(node: ReportingNode, api: Api) -> None:
     node.serves_idle_vllm().passes(minutes=8)
 

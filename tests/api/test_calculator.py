@@ -199,6 +199,11 @@ def test_a_refusal_is_korean_where_korean_is_asked_for(api: Api, path: str, head
     assert said.startswith("tp: 어텐션 헤드 32개는 GPU 3장에 똑같이 나뉘지 않습니다.")
 
 
+def test_the_form_opens_for_whoever_asks_nothing_yet(api: Api) -> None:
+    with urllib.request.urlopen(api.url + "/kv?lang=ko") as page:
+        assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+
+
 def test_a_config_that_is_none_is_refused_in_korean(api: Api) -> None:
     status, said = refused(api, "/v1/kv?lang=ko", {}, b'{"config": [1, 2]}')
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from gpudiag.cli import main
 from tests.waiting import PATIENCE_SECONDS, until
 
 GPUDIAG = str(Path(sys.executable).with_name("gpudiag"))
@@ -158,6 +159,14 @@ def test_every_answer_says_that_it_is_simulated(demo: Running) -> None:
         assert demo.json(f"/v1/nodes/{node}")["source"] == "simulated"
         assert "simulated" in demo.ask(f"/diagnose?node={node}")
         assert "Simulated data" in demo.ask(f"/nodes/{node}", Accept="text/html")
+    assert demo.ask("/diagnose").endswith("simulated data\n")
+
+
+def test_a_monitor_is_told_that_it_checks_a_simulation(
+    demo: Running, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "node-2", "--api", demo.url]) == 1
+    assert capsys.readouterr().out.endswith("[cpu-bound-single-core] (simulated data)\n")
 
 
 def test_an_hour_of_history_is_there_at_once(demo: Running) -> None:

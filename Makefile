@@ -20,6 +20,7 @@ check: $(VENV)/.development
 	@$(BIN)/ruff check gpudiag api bot tests benchmarks
 	@$(BIN)/ruff format --check gpudiag api bot tests benchmarks
 	@$(BIN)/mypy
+	@$(BIN)/mypy --config-file tests/mypy.ini tests
 	@$(BIN)/python -m pytest tests/project
 	@$(BIN)/python -m docs.build --check
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -339,7 +340,7 @@ def read_only(tmp_path: Path) -> Iterator[Callable[[Path], None]]:
         if os.getuid() != 0:
             folder.chmod(0o555)
             return
-        for words in (["--bind", folder, folder], ["-o", "remount,ro,bind", folder]):
+        for words in (["--bind", str(folder), str(folder)], ["-o", "remount,ro,bind", str(folder)]):
             done = subprocess.run(["mount", *words], capture_output=True, text=True)
             if done.returncode != 0:
                 pytest.skip(f"root writes everywhere, and nothing can be mounted here: {done.stderr.strip()}")
@@ -443,11 +444,16 @@ def test_an_acknowledgement_is_seen_by_the_other_process(
         assert second.finding(opened)["state"] == "acknowledged"
 
 
+def address(running: list[Process], number: int) -> str:
+    """Where one of several processes listens; another one after it was killed."""
+    return running[number].url
+
+
 def test_killed_under_load_on_postgresql(serve: Callable[..., Process], postgresql: str) -> None:
     import psycopg
 
     running = [serve(postgresql).ready(), serve(postgresql).ready()]
-    reporters = [Reporter(f"node-{i}", lambda i=i: running[i % 2].url) for i in range(6)]
+    reporters = [Reporter(f"node-{i}", partial(address, running, i % 2)) for i in range(6)]
     for reporter in reporters:
         reporter.start()
     try:

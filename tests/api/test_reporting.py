@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from api.writer import MOST_WAITING
-from gpudiag.client import SENT_AT, Busy, Client, Refused
+from gpudiag.client import PACKINGS, SENT_AT, Busy, Client, Refused
 from gpudiag.window import W5
 from tests.api.conftest import Api, ReportingNode
 
@@ -55,9 +55,9 @@ def stored(answer: dict[str, Any]) -> tuple[int, int]:
     return answer["stored"], answer["duplicates"]
 
 
-@pytest.mark.parametrize("compression", ["gzip", "zstd", "none"])
-def test_reports_come_packed_or_not(api: Api, node: ReportingNode, compression: str) -> None:
-    api.client.compression = compression
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_reports_come_packed_or_not(api: Api, node: ReportingNode, packing: str) -> None:
+    api.client.packing = packing
     node.now -= 600
 
     assert api.client.send(node.unsent(minutes=1))["stored"] == 6

@@ -23,8 +23,8 @@ def faults(value: Any, schema: Any, root: Any = None, at: str = "") -> list[str]
         return found
     for kind in ("anyOf", "oneOf"):
         if kind in schema:
-            tries = [faults(value, option, root, at) for option in schema[kind]]
-            found += min(tries, key=len)
+            fewest = min((faults(value, option, root, at) for option in schema[kind]), key=len)
+            found += fewest
     for part in schema.get("allOf", []):
         found += faults(value, part, root, at)
     if "enum" in schema and value not in schema["enum"]:

@@ -234,7 +234,9 @@ def test_a_persons_own_slack_language_is_used_from_the_second_answer_on(person: 
 
 
 def test_a_person_who_asks_again_while_the_language_is_looked_up_is_looked_up_once(settings):
-    place, looked_up, asked_again = Place("T0001", "C0001", "U0001"), [], []
+    place = Place("T0001", "C0001", "U0001")
+    looked_up: list[str] = []
+    asked_again: list[Place] = []
 
     def clock() -> datetime:
         if looked_up and not asked_again:  # it was found, and is not kept yet

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -103,7 +104,8 @@ def test_numbers_that_are_none_leave_the_server_unread() -> None:
 
 
 def test_the_ninety_fifth_percentile_is_of_what_was_gained_since_the_last_read() -> None:
-    table, history = TABLES["vllm"], {}
+    table = TABLES["vllm"]
+    history: dict[str, Any] = {}
     first = (PAGES / "vllm.txt").read_text()
     later = first.replace("} 180.0", "} 190.0").replace("} 200.0", "} 210.0")
     with served({"/metrics": (200, first.encode()), "/health": (200, b"")}) as address:

@@ -2,10 +2,18 @@
 
 import pytest
 
+from gpudiag.kv import Answer
+from gpudiag.kv.engines.vllm import Group, Vllm
 from tests.kv import configs
 from tests.kv.ask import GIB, MIB, ask
 
 H100 = {"gpu": 79.19, "gpu_memory_utilization": 0.95, "max_num_seqs": 1024, "max_num_batched_tokens": 8192}
+
+
+def groups(answer: Answer) -> tuple[Group, ...]:
+    """How vLLM dealt the layers."""
+    assert isinstance(answer.engine, Vllm)
+    return answer.engine.plan.groups
 
 
 def test_vllm_cuts_a_plain_model_into_blocks_of_16():
@@ -31,7 +39,7 @@ def test_vllm_deals_window_layers_into_groups_that_share_blocks():
         kv_cache_memory_bytes=20_970_177_822,
     )
 
-    assert len(answer.engine.plan.groups) == 7
+    assert len(groups(answer)) == 7
     assert answer.pool_blocks == pytest.approx(15_997, rel=1e-3)
     assert round(answer.max_concurrency, 2) == 4.46
 
@@ -82,7 +90,7 @@ def test_newer_vllm_keeps_two_batches_in_flight():
 def test_a_state_page_decides_the_attention_block_of_a_hybrid(options, expected):
     answer = ask(configs.QWEN35_27B, engine="vllm", **options)
 
-    assert expected == answer.engine.plan.groups[-1].tokens
+    assert expected == groups(answer)[-1].tokens
 
 
 def test_a_hybrid_with_draft_tokens_needs_their_states_and_one_more_layer():
@@ -313,6 +321,13 @@ def test_sglang_pools_as_logged():
             {"kv_dtype": "fp8", "max_num_batched_tokens": 2048, "max_model_len": 131_072},
             33.42,
             id="two widths of heads",
+        ),
+        pytest.param(
+            "gemma-4-e2b",
+            0.93,
+            {"max_num_batched_tokens": 8192, "max_model_len": 32_768},
+            3.235,
+            id="20 of 35 layers share (the log says 3.25 of 0.93 GiB, both rounded)",
         ),
     ],
 )

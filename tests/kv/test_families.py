@@ -10,7 +10,7 @@ from tests.kv import configs
 from tests.kv.ask import ask
 
 # As published: transformers writes of a text part only what differs from the family's defaults.
-GEMMA_3_12B = {
+GEMMA_3_12B: dict[str, Any] = {
     "architectures": ["Gemma3ForConditionalGeneration"],
     "model_type": "gemma3",
     "text_config": {

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,9 +51,10 @@ def postgresql_server() -> Iterator[str]:
     if os.getuid() == 0 and user is None:
         pytest.skip("PostgreSQL does not run as root, and there is no account postgres or nobody")
     folder = Path(tempfile.mkdtemp(prefix="gpudiag-pg-"))
+    ids: dict[str, Any] = {}
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)
-    ids = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        ids = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     environment = {**os.environ, "LC_ALL": "C", "HOME": str(folder)}
     data = folder / "data"
     made = subprocess.run(
@@ -69,7 +71,7 @@ def postgresql_server() -> Iterator[str]:
          "-k", str(folder), "-c", "fsync=off"],
         stdout=log, stderr=log, env=environment, cwd=folder, **ids,
     )  # fmt: skip
-    asks = [binaries / "pg_isready", "-h", "127.0.0.1", "-p", port]
+    asks = [str(binaries / "pg_isready"), "-h", "127.0.0.1", "-p", port]
     try:
         until(lambda: process.poll() is not None or subprocess.run(asks, capture_output=True).returncode == 0)
         if process.poll() is not None:

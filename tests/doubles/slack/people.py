@@ -189,16 +189,15 @@ class Person:
     def presses(self, message: Message, label: str, option: str | None = None) -> Reply:
         """Press a button; for a menu, `option` is the label chosen."""
         element = message.action(label)
-        action = {
-            key: element[key] for key in ("action_id", "block_id", "type", "value", "text") if key in element
-        }
+        told = ("action_id", "block_id", "type", "value", "text")
+        action: dict[str, Any] = {key: element[key] for key in told if key in element}
         if option is not None:
             action["selected_option"] = next(o for o in element["options"] if o["text"]["text"] == option)
         container = {
             "type": "message", "message_ts": message.ts, "channel_id": message.channel,
             "is_ephemeral": message.only_for is not None,
         }  # fmt: skip
-        payload = {
+        payload: dict[str, Any] = {
             "type": "block_actions", "team": {"id": self.team, "domain": "example"},
             "user": {"id": self.user, "username": "somebody", "team_id": self.team},
             "container": container, "channel": {"id": message.channel, "name": "general"},

@@ -42,6 +42,10 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
          "insufficient_permissions", "no_permission"),
         (r"Failed to initialize NVML: GPU access blocked by the operating system", "access_blocked", "no_permission"),
         (r"Failed to initialize NVML", "nvml_init", "unknown_error"),
+        (r"(?:error|failed|exception)\b.{0,80}\buncorrectable ECC error encountered|\b(?:CUDA_ERROR_ECC_UNCORRECTABLE|cudaErrorECCUncorrectable)\b",
+         "uncorrectable_ecc", "unknown_error"),
+        (r"\berror 802\b|: system not yet initialized|\b(?:CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady)\b",
+         "system_not_ready", "unknown_error"),
         (r"infoROM is corrupted", "inforom_corrupted", "unknown_error"),
     )
 )  # fmt: skip
@@ -58,7 +62,7 @@ OF_ONE_GPU = {
 _WORTH = (
     "ismatch", "o devices", "ommunicate", "NVML", "ibnvidia", "ot found", "ecognized", "evice handle", "lost",
     "reset", "ot loaded", "ot Found", "nfoROM", "ermissions", "fallen off", "uch file", "LOST", "RESET", "NOT_LOADED",
-    "nvidia-smi",
+    "nvidia-smi", "ncorrectable", "UNCORRECTABLE", "802", "yet initialized", "NOT_READY", "NotReady",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(r"GPU ?(?:at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])", re.IGNORECASE)

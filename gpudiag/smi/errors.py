@@ -14,6 +14,13 @@ class NothingOfAGpu(Refusal):
     key = "nothing-of-a-gpu"
 
 
+class OtherTool(NothingOfAGpu):
+    """The text is another tool's output, which is not read."""
+
+    def __init__(self, tool: str, key: str) -> None:
+        super().__init__(key, tool=tool)
+
+
 class NothingPasted(Refusal):
     """There is no text at all."""
 

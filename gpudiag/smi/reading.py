@@ -14,7 +14,6 @@ from gpudiag.smi.cache_shortage import shortages_of
 from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
-from gpudiag.smi.errors import NothingOfAGpu
 from gpudiag.smi.lists import read_gpustat, read_listing, read_ps, read_topology
 from gpudiag.smi.messages import Log
 from gpudiag.smi.monitor import MonitorReader
@@ -23,6 +22,7 @@ from gpudiag.smi.out_of_memory import failures_of, without_sizes
 from gpudiag.smi.parts import Parts
 from gpudiag.smi.query import QueryReader
 from gpudiag.smi.sheet import Row
+from gpudiag.smi.strangers import refusal_of
 from gpudiag.smi.table import TableReader
 from gpudiag.window import Window
 from gpudiag.workloads import workload_of
@@ -50,9 +50,10 @@ def read(text: str | bytes, now: float | None = None) -> Reading:
 
     `now` is the time where the text shows none. Raises NothingOfAGpu, TooLarge, NotText or RefusedXml.
     """
-    parts = _parts(cleaned(text_of(text)))
+    clean = cleaned(text_of(text))
+    parts = _parts(clean)
     if not _of_a_gpu(parts):
-        raise NothingOfAGpu
+        raise refusal_of(clean)
     return Reading(snapshots_of(parts, time.time() if now is None else now))
 
 

@@ -23,6 +23,14 @@ def pasted(*lines: str) -> Window:
     return window
 
 
+def said(kind: str, line: str) -> Window:
+    """A window of one pasted error line of a tool or a program."""
+    window = Window("pasted")
+    paste = PasteReading(formats=["error_lines"], errors=[kind], error_lines=[line])
+    window.add(Snapshot(node="pasted", taken_at=START, source="pasted", paste=paste))
+    return window
+
+
 def asked(s: Situation, action: int = 1) -> Situation:
     """The driver asks for something (a reset: 1) for a minute, and then for nothing."""
     s.gpu(0).shows(recovery_action=action)

@@ -10,6 +10,13 @@ REFUSED = {  # what cannot be read, and what to do
         "Of a program's own errors those about GPU memory are read, such as CUDA out of memory; paste all "
         "of it"
     ),
+    "other-vendor": (
+        "this looks like {tool}, and gpudiag reads NVIDIA GPUs only: it can say nothing of these devices"
+    ),
+    "other-tool": (
+        "this looks like {tool}, which is not read. What the driver says of the same machine is: paste "
+        "`nvidia-smi -q`, and `dmesg -T | grep -i -E 'nvrm|xid'` where something failed"
+    ),
     "nothing-came": (
         "nothing came on standard input. Errors do not pass a pipe by themselves; send them along: "
         "`nvidia-smi 2>&1 | gpudiag explain -`"

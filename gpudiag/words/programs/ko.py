@@ -11,6 +11,13 @@ REFUSED = {
         "프로그램의 자체 오류는 CUDA out of memory 같은 GPU 메모리 오류만 읽습니다. 메시지 전체를 "
         "붙여넣으십시오"
     ),
+    "other-vendor": (
+        "{tool} 출력으로 보입니다. gpudiag는 NVIDIA GPU만 읽으므로 이 장치에 대해서는 판단하지 못합니다"
+    ),
+    "other-tool": (
+        "{tool} 출력으로 보이며, gpudiag는 이것을 읽지 않습니다. 같은 머신에서 드라이버가 알려 주는 것을 "
+        "붙여넣으십시오: `nvidia-smi -q`, 실패가 있었다면 `dmesg -T | grep -i -E 'nvrm|xid'`"
+    ),
     "nothing-came": (
         "표준 입력이 비어 있습니다. 오류 메시지는 파이프를 지나지 않습니다. 함께 보내십시오: "
         "`nvidia-smi 2>&1 | gpudiag explain -`"

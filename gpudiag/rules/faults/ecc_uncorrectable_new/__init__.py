@@ -38,9 +38,26 @@ def ecc_uncorrectable_new(node: Window) -> Iterator[Fires]:
         read = read or counted is not None
         if gpu.index in told or not gpu.reading.ecc_uncorrected_volatile:
             continue
+        told.add(gpu.index)
         yield _of_counter(gpu, counted) if counted else _from_before(gpu)
+    line = _program_line(node)
+    if line is not None and not told:
+        yield Fires(
+            (measured("program_error", line, source="pasted text"),),
+            variant="program",
+            words={"device": "GPU", "card": "INDEX"},
+        )
+        return
     if missing is not None and not read:
         raise missing
+
+
+def _program_line(node: Window) -> str | None:
+    """A pasted line in which CUDA tells a program of the error."""
+    paste = node.latest.paste if node.latest else None
+    if paste is None or "uncorrectable_ecc" not in (paste.errors or ()):
+        return None
+    return next((line for line in paste.error_lines or () if "correctable" in line.lower()), None)
 
 
 def _of_log(node: Window, bus: str, found: list[Episode]) -> Fires:

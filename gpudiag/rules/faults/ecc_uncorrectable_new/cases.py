@@ -2,7 +2,7 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.clocks.sample import one_sample
-from gpudiag.rules.faults.lines import asked, pasted
+from gpudiag.rules.faults.lines import asked, pasted, said
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -74,6 +74,13 @@ CASES = [
     Case("a reboot was asked for, and there was none", lambda: _logged(2), "fires", gpu=0),
     Case("the driver asked for a reset and asks no more: there was one", lambda: _logged(1), "clear"),
     Case("only a row was marked", lambda: pasted(ROW), "clear"),
+    Case(
+        "CUDA told a program of it",
+        lambda: said("uncorrectable_ecc", "CUDA error: uncorrectable ECC error encountered"),
+        "fires",
+        severity="critical",
+        variant="program",
+    ),
     Case("no error", lambda: Situation().passes(minutes=3).window, "clear"),
     Case("neither log nor counter", _without_ecc, "unjudged"),
 ]

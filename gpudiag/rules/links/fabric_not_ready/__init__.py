@@ -30,6 +30,10 @@ def fabric_not_ready(node: Window) -> Fires | None:
     manager = (host.services or {}).get(MANAGER) if host else None
     stopped = bool(host and host.nvswitches and manager not in (None, "active", "activating"))
     if not waiting and not failed and not stopped:
+        line = _program_line(node)
+        if line is not None:
+            said = measured("program_error", line, source="pasted text")
+            return Fires((said,), confidence="likely", variant="program")
         if not states and host is not None and host.nvswitches and manager is None:
             raise NotMeasured("fabric_state")
         return None
@@ -48,3 +52,12 @@ def fabric_not_ready(node: Window) -> Fires | None:
         confidence="possible" if starting else None if not node.pasted else "likely",
         variant="manager" if not blamed else "starting" if starting else None,
     )
+
+
+def _program_line(node: Window) -> str | None:
+    """A pasted line in which CUDA tells a program that the system is not initialised."""
+    paste = node.latest.paste if node.latest else None
+    if paste is None or "system_not_ready" not in (paste.errors or ()):
+        return None
+    marks = ("802", "initialized", "not_ready", "notready")
+    return next((line for line in paste.error_lines or () if any(m in line.lower() for m in marks)), None)

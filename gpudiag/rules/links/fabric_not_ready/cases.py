@@ -2,6 +2,7 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.clocks.sample import one_sample
+from gpudiag.rules.faults.lines import said
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -22,6 +23,14 @@ def _node(
 MANAGER = "nvidia-fabricmanager"
 
 CASES = [
+    Case(
+        "CUDA told a program of it",
+        lambda: said("system_not_ready", "Error 802: system not yet initialized"),
+        "fires",
+        severity="critical",
+        confidence="likely",
+        variant="program",
+    ),
     Case(
         "still in progress a day after boot",
         lambda: _node("in_progress"),

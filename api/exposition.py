@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from api.together import FLEET
 from gpudiag import __version__
-from gpudiag.model import SEVERITY_ORDER
+from gpudiag.model import SEVERITY_ORDER, Finding
 from gpudiag.words.foreign import plain
 
 if TYPE_CHECKING:
+    from api.nodes import NodeState
     from api.parts import Parts
 
 Labels = dict[str, str | None]
@@ -36,26 +38,21 @@ def _families(here: Parts) -> Iterator[str]:
     )  # fmt: skip
     found: list[tuple[Labels, float]] = []
     since: list[tuple[Labels, float]] = []
-    ages: list[tuple[Labels, float]] = []
-    for state in states:
-        with state.lock:
-            open_now = [known.finding for known in state.open.values()]
-            ages.append(({"node": state.name}, round(state.window.age(now), 1)))
-        seen: set[tuple[str, int | None]] = set()
-        for finding in open_now:
-            if (finding.rule, finding.gpu) in seen:
-                continue  # one series however many processes or events the rule names
-            seen.add((finding.rule, finding.gpu))
-            labels: Labels = {
-                "node": state.name,
-                "gpu": None if finding.gpu is None else str(finding.gpu),
-                "uuid": finding.gpu_uuid,
-                "rule": finding.rule,
-                "severity": finding.severity,
-            }
-            found.append(({**labels, "confidence": finding.confidence, "state": finding.state}, 1))
-            if finding.since is not None:
-                since.append((labels, round(finding.since, 3)))
+    for node, finding, quiet in _findings(here, states, now):
+        labels: Labels = {
+            "node": node,
+            "gpu": None if finding.gpu is None else str(finding.gpu),
+            "uuid": finding.gpu_uuid,
+            "rule": finding.rule,
+            "severity": finding.severity,
+        }
+        told: Labels = {"confidence": finding.confidence, "state": finding.state, "quiet": quiet}
+        found.append(({**labels, **told}, 1))
+        if finding.since is not None:
+            since.append((labels, round(finding.since, 3)))
+    ages: list[tuple[Labels, float]] = [
+        ({"node": state.name}, round(state.window.age(now), 1)) for state in states
+    ]
     yield _family("gpudiag_finding", "gauge", "A finding that is open now.", found)
     yield _family("gpudiag_finding_since_timestamp_seconds", "gauge", "When it opened.", since)
     yield _family("gpudiag_snapshot_age_seconds", "gauge", "Age of a node's newest snapshot.", ages)
@@ -86,6 +83,27 @@ def _families(here: Parts) -> Iterator[str]:
         ("gpudiag_start_time_seconds", "gauge", "When this server started.", here.started_at),
     ):
         yield _family(name, kind, text, [({}, value)])
+
+
+def _findings(
+    here: Parts, states: Iterable[NodeState], now: float
+) -> Iterator[tuple[str, Finding, str | None]]:
+    """(node, finding, why nobody is to be told): one however many processes or events a rule names."""
+    together = here.judge.together
+    for state in states:
+        with state.lock:
+            open_now = [known.finding for known in state.open.values()]
+        for finding in _one_of_each((*open_now, *together.about(state.name))):
+            yield state.name, finding, here.judge.feed.quiet(state, finding.rule, now)
+    for finding in _one_of_each(together.findings):
+        yield FLEET, finding, None
+
+
+def _one_of_each(findings: Iterable[Finding]) -> Iterable[Finding]:
+    first: dict[tuple[str, int | None], Finding] = {}
+    for finding in findings:
+        first.setdefault((finding.rule, finding.gpu), finding)
+    return first.values()
 
 
 def _family(name: str, kind: str, text: str, values: Iterable[tuple[Labels, float]]) -> str:

@@ -62,6 +62,19 @@ def test_prometheus_reads_findings(api: Api) -> None:
     assert len(series) == len(set(series))
 
 
+def test_prometheus_reads_what_many_nodes_share_and_of_what_nobody_is_to_be_told(api: Api) -> None:
+    for number in range(4):
+        ReportingNode(f"node-{number}", api).passes(minutes=1)
+    api.client.maintenance("node-2", seconds=3600, by="ann")
+    api.time_passes(120.0)
+
+    text = api.ask("GET", "/metrics")
+
+    assert 'gpudiag_finding{node="fleet",rule="server-ingest-gap",severity="warning"' in text
+    told = re.findall(r'gpudiag_finding\{node="(node-\d)",[^}]*,quiet="maintenance"\}', text)
+    assert set(told) == {"node-2"}
+
+
 def test_ready_means_that_reports_are_taken(api: Api) -> None:
     assert api.ask("GET", "/readyz")["status"] == "ready"
 

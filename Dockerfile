@@ -2,7 +2,9 @@
 # where the container runtime mounts the host's driver.
 #   tokens  docker run --rm -v gpudiag:/data gpudiag token create reader    (serve wants one first)
 #   server  docker run -p 8000:8000 -v gpudiag:/data gpudiag serve --host 0.0.0.0
-#   agent   docker run --gpus all --pid host -v /dev/kmsg:/dev/kmsg:ro --user 0 gpudiag agent --api URL
+#   agent   docker run --gpus all --pid host --network host --user 0 --device /dev/kmsg:/dev/kmsg:r \
+#             --cap-add SYSLOG --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH gpudiag agent --api URL
+#           (the host's network, for its name and to reach its inference servers)
 FROM python:3.13-slim AS build
 WORKDIR /src
 COPY requirements.lock pyproject.toml README.md ./

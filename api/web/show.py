@@ -33,6 +33,16 @@ def coded(text: str | None) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", escaped).replace("\n", "<br>"))
 
 
+def sentence(text: str) -> str:
+    """What was refused, as a sentence of the page: errors begin small and end open, for terminals.
+
+    A name that it begins with (`tokens: …`) stays as it is typed.
+    """
+    first = text.partition(" ")[0]
+    begun = text[:1].upper() + text[1:] if first.isalpha() else text
+    return begun if begun.endswith((".", "?", "!", "`")) else f"{begun}."
+
+
 @cache
 def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False})
@@ -48,8 +58,10 @@ def size(value: float | None) -> str:
 
 
 def reading(value: Any, name: str, language: str) -> str:
-    """One reading with its unit; what is not known is a dash."""
-    return "–" if value is None else units.show(name, value, language)
+    """One reading with its unit; what is not known is a dash. Watts are whole, as nvidia-smi shows them."""
+    if value is None:
+        return "–"
+    return units.show(name, round(value) if name.endswith("_watts") else value, language)
 
 
 def span(seconds: float | None, language: str) -> str:
@@ -79,6 +91,7 @@ def share(part: float | None, total: float | None) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "coded": coded,
+    "sentence": sentence,
     "linked": linked,
     "size": size,
     "reading": reading,

@@ -197,6 +197,30 @@ def test_the_language_follows_link_then_cookie_then_browser(page: Page) -> None:
     assert page.locator("html").get_attribute("lang") == "ko"
 
 
+def test_a_command_is_read_whole_on_a_phone(phone: Page) -> None:
+    phone.goto("/runbooks/thermal-hw-slowdown")
+    cut = phone.locator(".steps pre").evaluate_all(
+        "found => found.filter(pre => pre.scrollWidth > pre.clientWidth).map(pre => pre.innerText)"
+    )
+
+    assert cut == []
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/nodes/xyz", "There is no node 'xyz', nor a pod, job or pid of that name; these report: "),
+        ("/kv?model=llama-3-8b&tokens=-5", "tokens: -5 is out of range"),
+    ],
+)
+def test_what_is_refused_is_a_sentence_of_the_page(page: Page, path: str, said: str) -> None:
+    page.goto(path)
+    told = page.get_by_role("alert").inner_text()
+
+    assert told.startswith(said)
+    assert told.endswith(".")
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_no_page_is_wider_than_a_phone(phone: Page, path: str) -> None:
     phone.goto(path)

@@ -12,7 +12,7 @@ from gpudiag.client import Client
 from tests.agent.loopback import Engine, Receiver
 from tests.agent.machine import FakeHost
 from tests.doubles.nvml import Nvml
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def client(receiver: Receiver) -> Iterator[Client]:
-    with Client(receiver.address, timeout=2.0) as client:
+    with Client(receiver.address, timeout=PATIENCE_SECONDS) as client:
         yield client
 
 

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 import zlib
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import msgspec
@@ -18,6 +19,9 @@ vllm:num_requests_running{model_name="m",engine="0"} 3
 vllm:num_requests_waiting{model_name="m",engine="0"} 1
 vllm:kv_cache_usage_perc{model_name="m",engine="0"} 0.25
 """
+
+
+TAKEN = b'{"stored": 1, "duplicates": 0, "time": 0}'
 
 
 class Loopback:
@@ -79,8 +83,9 @@ class Receiver(Loopback):
     def __init__(self) -> None:
         self.status, self.delay, self.kind = 200, 0.0, "application/problem+json"
         self.refuses: tuple[str, ...] = ()
-        self.body = b'{"stored": 1, "duplicates": 0, "time": 0}'
+        self.body = TAKEN
         self.got: list[Snapshot] = []
+        self.answered: Counter[int] = Counter()  # how often with which status
         super().__init__()
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
@@ -89,10 +94,12 @@ class Receiver(Loopback):
         if request.headers["Content-Encoding"] in self.refuses:
             self.send(request, 415, b"<h1>415 Unsupported Media Type</h1>", Content_Type="text/html")
             return
-        if self.status == 200:
+        status, said = self.status, self.body  # once: others may be told meanwhile, the body first
+        if (status, said) == (200, TAKEN):
             self.got.append(msgspec.json.decode(_plain(body, request), type=Snapshot))
-        kind = self.kind if self.status >= 400 else "application/json"
-        self.send(request, self.status, self.body, Content_Type=kind, Retry_After="2")
+        kind = self.kind if status >= 400 else "application/json"
+        self.send(request, status, said, Content_Type=kind, Retry_After="2")
+        self.answered[status] += 1
 
     def sequences(self) -> list[int]:
         return [snapshot.agent.sequence for snapshot in self.got if snapshot.agent]

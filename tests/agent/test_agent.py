@@ -14,7 +14,7 @@ import pytest
 from gpudiag.agent.spool import Spool
 from gpudiag.client import Client, Unreachable
 from gpudiag.model import Snapshot
-from tests.agent.loopback import Receiver
+from tests.agent.loopback import TAKEN, Receiver
 from tests.agent.machine import FakeHost
 from tests.agent.running import Running
 from tests.doubles.nvml import GIB, Nvml
@@ -119,11 +119,11 @@ def test_whatever_answers_instead_of_the_api_nothing_is_lost(
     kind: str,
     body: bytes,
 ) -> None:
-    good, receiver.status, receiver.kind, receiver.body = receiver.body, status, kind, body
+    receiver.status, receiver.kind, receiver.body = status, kind, body
     with Running(host, tmp_path, client) as running:
+        until(lambda: running.said)
         running.takes(3)
-        receiver.got.clear()
-        receiver.status, receiver.body = 200, good
+        receiver.body, receiver.status = TAKEN, 200
         until(lambda: set(range(5)) <= set(receiver.sequences()))
 
     assert len(set(receiver.sequences())) == len(receiver.got)
@@ -156,10 +156,10 @@ OURS = b'{"detail": "refused at gpus[0]", "service": "gpudiag"}'
 def test_what_the_api_refuses_for_good_is_counted_and_holds_up_nothing(
     nvml: Nvml, host: FakeHost, tmp_path: Path, receiver: Receiver, client: Client, status: int
 ) -> None:
-    good, receiver.status, receiver.body = receiver.body, status, OURS
+    receiver.status, receiver.body = status, OURS
     with Running(host, tmp_path, client) as running:
-        running.takes(3)
-        receiver.status, receiver.body = 200, good
+        until(lambda: receiver.answered[status] >= 2)
+        receiver.body, receiver.status = TAKEN, 200
         until(lambda: len(receiver.got) >= 3)
     last = receiver.got[-1].agent
 

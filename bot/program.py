@@ -106,7 +106,7 @@ def serve(settings: Settings, lang: str) -> int:
         return 0
     program = build(settings)
     program.start()
-    print(say(lang, "start.socket"), flush=True)
+    announce(settings, lang, "start.socket")
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     try:
@@ -115,6 +115,11 @@ def serve(settings: Settings, lang: str) -> int:
     finally:
         program.stop()
     return 0
+
+
+def announce(settings: Settings, lang: str, key: str, **values: object) -> None:
+    """Say how Slack comes in, and which file knows what was told: a bot with another one tells it again."""
+    print(say(lang, key, **values), say(lang, "start.file", file=settings.state_path), sep="\n", flush=True)
 
 
 def listen(settings: Settings, lang: str) -> None:
@@ -135,7 +140,7 @@ def listen(settings: Settings, lang: str) -> None:
         log_level=LogLevels.error,
     )
     address = f"http://{settings.host}:{settings.port}{PATH}"
-    print(say(lang, "start.http", address=address), flush=True)
+    announce(settings, lang, "start.http", address=address)
     server.serve(target_loader=partial(load, settings), wrap_loader=False)
 
 

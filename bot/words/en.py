@@ -283,6 +283,7 @@ SENTENCES = {
     "start.port.taken": "bot: port {port} on {host} is taken; give another one with --port",
     "start.port": "bot: cannot listen on {host}, port {port} ({reason}); give another --host or --port",
     "start.socket": "gpudiag bot: connecting by Socket Mode; type /gpu in Slack",
+    "start.file": "gpudiag bot: what was told is kept in {file}; a bot with another file tells the same channels again",
     "start.http": 'gpudiag bot: {address}\ntry: /gpu why node-3 in Slack, or without it: gpudiag ask "why node-3"',
 }
 

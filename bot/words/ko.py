@@ -281,5 +281,6 @@ SENTENCES = {
     "start.port.taken": "봇: {host} 주소의 {port}번 포트는 이미 사용 중입니다. --port로 다른 포트를 지정하십시오",
     "start.port": "봇: {host} 주소의 {port}번 포트를 열 수 없습니다({reason}). --host나 --port로 다른 곳을 지정하십시오",
     "start.socket": "gpudiag bot: Socket Mode로 연결합니다. Slack에서 /gpu를 입력하십시오",
+    "start.file": "gpudiag bot: 알린 내용을 {file} 파일에 기록합니다. 다른 파일을 쓰는 봇은 같은 채널에 다시 알립니다",
     "start.http": 'gpudiag bot: {address}\nSlack에서 /gpu why node-3을 입력하거나, Slack 없이 물어보십시오: gpudiag ask "why node-3"',
 }

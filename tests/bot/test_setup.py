@@ -217,8 +217,10 @@ def test_the_program_speaks_socket_mode_and_follows_slack(settings, slack: Slack
             program.wait(PATIENCE_SECONDS)
         finally:
             program.kill()
+        told = program.stdout.read() if program.stdout else ""
 
     assert (before.blocks[0], program.returncode) == (after.blocks[0], 0)
+    assert f"kept in {env['GPUDIAG_BOT_STATE']}; a bot with another file" in told
 
 
 def first_answer(person: Person) -> Message:

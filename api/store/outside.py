@@ -16,6 +16,7 @@ from api.store.tables import metadata
 from api.words import Sentence
 
 CHECKED = ("alembic_version", "mutes", "maintenance")  # as a whole: they are small
+ONE_TABLE = (3, 33)  # SQLite before that checks the whole file, which takes long
 SAMPLES = {"snapshots": 8}  # rows looked at; of other tables one
 WAIT_SECONDS = 1.0
 MOST_NAMED = 3
@@ -28,7 +29,7 @@ def look(path: Path) -> str | None:
     """
     address = f"{path.absolute().as_uri()}?mode=ro"
     with contextlib.closing(sqlite3.connect(address, uri=True, timeout=WAIT_SECONDS)) as connection:
-        for table in CHECKED:
+        for table in CHECKED if sqlite3.sqlite_version_info >= ONE_TABLE else ():
             (said,) = connection.execute(f"PRAGMA quick_check({table})").fetchone()
             if said != "ok":
                 return str(said)

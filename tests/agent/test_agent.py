@@ -248,7 +248,7 @@ def test_where_the_kernel_log_is_hidden_nvml_tells_of_xids(
 ) -> None:
     host.kmsg.unlink()
     with Running(host, tmp_path, client) as running:
-        running.takes(2)
+        until(lambda: nvml.calls("nvmlDeviceRegisterEvents") == len(nvml.gpus))
         nvml.reports_xid(1, 79)
         running.takes(2)
         until(lambda: any(snapshot.events for snapshot in receiver.got))
@@ -260,7 +260,7 @@ def test_where_the_kernel_log_is_hidden_nvml_tells_of_xids(
 def test_a_replaced_driver_makes_the_agent_start_again(nvml: Nvml, host: FakeHost, tmp_path: Path) -> None:
     host.file("driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  575.57.08  Release")
     with Running(host, tmp_path) as running:
-        running.takes(1)
+        until(lambda: any(map(is_read, running.agent.history)))
         host.file(
             "driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.10.01  Release"
         )

@@ -109,3 +109,8 @@ def test_the_list_of_rules_is_korean_where_korean_is_asked_for(capsys: pytest.Ca
 
     assert len(RULES) == len(listed)
     assert all(HANGUL.search(line) for line in listed)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_no_english_page_hedges_between_one_and_several(rule: Rule) -> None:
+    assert re.findall(r"\w+\(s\)", page_of(rule.module, rule.id, "en").markdown) == []

@@ -205,7 +205,7 @@ demo = Command("a simulated fleet, its API and web pages; no GPU needed", _demo_
 
 
 def _token_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="settings file in TOML (GPUDIAG_CONFIG)")
+    parser.add_argument("--config", metavar="FILE", help="settings file in TOML; GPUDIAG_CONFIG")
     parser.add_argument("--store", metavar="URL", help="the server's store; GPUDIAG_STORE")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")

@@ -69,7 +69,10 @@ def ask_arguments(parser: argparse.ArgumentParser) -> None:
     add_api_options(parser)
     add_output_options(parser)
     parser.add_argument(
-        "--format", choices=("text", "markdown", "html", "blocks"), default="text", help="how it is laid out"
+        "--format",
+        choices=("text", "markdown", "html", "blocks"),
+        default="text",
+        help="how it is laid out (text)",
     )
 
 

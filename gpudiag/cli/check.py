@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "node", nargs="?", metavar="NODE[:GPU]", help="a node of the API; without, this machine"
     )
     parser.add_argument("--for", dest="seconds", metavar="6s", default="6s", help="how long to look (6s)")
-    parser.add_argument("--config", metavar="FILE", help="TOML file with settings (GPUDIAG_CONFIG)")
+    terminal.add_config_option(parser)
     terminal.add_api_options(parser)
     terminal.add_output_options(parser)
 

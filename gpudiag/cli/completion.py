@@ -9,7 +9,7 @@ SUMMARY = 'print a completion script: eval "$(gpudiag completion bash)"'
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=["bash", "zsh", "tcsh"])
+    parser.add_argument("shell", choices=["bash", "zsh", "tcsh"], help="the shell that is to run it")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", default="-", metavar="FILE|-", help="a file, or - for standard input (the default)"
     )
-    parser.add_argument("--config", metavar="FILE", help="TOML file with settings (GPUDIAG_CONFIG)")
+    terminal.add_config_option(parser)
     terminal.add_output_options(parser)
 
 

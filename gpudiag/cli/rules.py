@@ -23,7 +23,7 @@ class NoSuchRule(Refusal):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rule", nargs="?", metavar="RULE", help="print this rule's runbook page")
-    parser.add_argument("--config", metavar="FILE", help="TOML file with thresholds (GPUDIAG_CONFIG)")
+    terminal.add_config_option(parser)
     terminal.add_output_options(parser)
 
 

@@ -33,10 +33,15 @@ class NoToken(Refusal):
     """The token file cannot be used."""
 
 
+def add_config_option(parser: ArgumentParser) -> None:
+    """`--config`."""
+    parser.add_argument("--config", metavar="FILE", help="settings file in TOML; GPUDIAG_CONFIG")
+
+
 def add_output_options(parser: ArgumentParser) -> None:
     """`--lang` and `--json`."""
     parser.add_argument(
-        "--lang", metavar="en|ko", help="language of the answer (default: GPUDIAG_LANG, LANG)"
+        "--lang", metavar="LANG", help="language of the answer: en or ko (the locale's); GPUDIAG_LANG"
     )
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
@@ -47,13 +52,13 @@ def add_api_options(parser: ArgumentParser) -> None:
         "--api",
         metavar="URL",
         default=os.environ.get("GPUDIAG_API_URL", API_URL),
-        help="address of the API (GPUDIAG_API_URL)",
+        help=f"address of the API ({API_URL}); GPUDIAG_API_URL",
     )
     parser.add_argument(
         "--token-file",
         metavar="FILE",
         default=os.environ.get("GPUDIAG_TOKEN_FILE"),
-        help="file with a token (GPUDIAG_TOKEN_FILE)",
+        help="file that holds the bearer token; GPUDIAG_TOKEN_FILE",
     )
 
 

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", metavar="TIME", help="judge the past: 15:43, 10m, 2026-11-29T03:12Z")
     parser.add_argument("--for", dest="seconds", metavar="10s", default="10s", help="how long to look (10s)")
     parser.add_argument("--explain-rule", metavar="RULE", help="say why a rule did not fire on this machine")
-    parser.add_argument("--config", metavar="FILE", help="TOML file with settings (GPUDIAG_CONFIG)")
+    terminal.add_config_option(parser)
     terminal.add_api_options(parser)
     terminal.add_output_options(parser)
 

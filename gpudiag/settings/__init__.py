@@ -194,7 +194,7 @@ SECTIONS: dict[str, type] = {"serve": ServeSettings, "agent": AgentSettings, "bo
 
 def add_options(parser: argparse.ArgumentParser, section: str, *leave_out: str) -> None:
     """Give a command the options of its section, and `--config`."""
-    parser.add_argument("--config", metavar="FILE", help="settings file in TOML (GPUDIAG_CONFIG)")
+    parser.add_argument("--config", metavar="FILE", help="settings file in TOML; GPUDIAG_CONFIG")
     for option in OPTIONS:
         if section in option.sections and option.name not in leave_out:
             parser.add_argument(

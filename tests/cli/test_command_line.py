@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from gpudiag.cli import main
+from gpudiag.cli.completion import whole_parser
 from gpudiag.plaintext import WIDTH, cells
 from gpudiag.simulator import fleet
 from tests.api.conftest import Api, ReportingNode
@@ -190,6 +191,21 @@ def test_what_needs_a_channel_is_refused_with_what_a_terminal_has_instead(
 ) -> None:
     assert main(["ask", command, "--api", NOBODY]) == 2
     assert instead in capsys.readouterr().out
+
+
+def test_every_option_says_what_it_is_and_names_its_variable_as_all_do() -> None:
+    (commands,) = (action for action in whole_parser()._actions if action.choices)
+    told = {
+        (name, action.metavar or action.dest, action.help)
+        for name, command in dict(commands.choices or {}).items()
+        for action in command._actions
+    }
+
+    assert [
+        (name, option) for name, option, said in told if not said and option != "create|list|revoke"
+    ] == []
+    assert [said for *_, said in told if "(GPUDIAG_" in str(said)] == []
+    assert {"settings file in TOML; GPUDIAG_CONFIG"} == {s for *_, s in told if "GPUDIAG_CONFIG" in str(s)}
 
 
 def test_a_chat_command_ends_as_its_question_did(api: Api) -> None:

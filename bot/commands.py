@@ -24,7 +24,6 @@ def bot_arguments(parser: argparse.ArgumentParser) -> None:
     from gpudiag.settings import add_options
 
     add_options(parser, "bot")
-    parser.add_argument("--state", metavar="FILE", help="the bot's own small file; GPUDIAG_BOT_STATE")
     parser.add_argument("--check", action="store_true", help="say what the set-up lacks, and exit")
 
 
@@ -34,7 +33,7 @@ def bot_run(options: argparse.Namespace) -> int:
     from gpudiag.settings import from_options, spoken_by
 
     common = from_options(options, "bot").bot
-    settings, lang = settings_of(common, state_path=options.state), spoken_by(common, options.lang)
+    settings, lang = settings_of(common), spoken_by(common, options.lang)
     log_to_stderr()
     if options.check:
         return check(settings, lang)

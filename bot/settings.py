@@ -72,7 +72,6 @@ NAMES = {
     "app_token": "SLACK_APP_TOKEN",
     "api_token": "GPUDIAG_API_TOKEN",
     "slack_api_url": "GPUDIAG_SLACK_API_URL",
-    "state_path": "GPUDIAG_BOT_STATE",
     "team": "GPUDIAG_SLACK_TEAM",
     "enterprise": "GPUDIAG_SLACK_ENTERPRISE",
     "allowed_users": "GPUDIAG_SLACK_USERS",
@@ -87,9 +86,7 @@ SHAPES = {
 }
 
 
-def settings_of(
-    common: BotSettings, environ: Mapping[str, str] | None = None, state_path: str | None = None
-) -> Settings:
+def settings_of(common: BotSettings, environ: Mapping[str, str] | None = None) -> Settings:
     """The common settings with the secrets and lists of the environment. SettingsWrong lists all mistakes."""
     variables = os.environ if environ is None else environ
     found = {name: variables[key].strip() for name, key in NAMES.items() if variables.get(key, "").strip()}
@@ -111,7 +108,7 @@ def settings_of(
         host=common.host,
         port=common.port,
         lang=common.lang,
-        state_path=state_path or found.get("state_path") or str(default_state()),
+        state_path=common.state or str(default_state()),
         team=found.get("team", ""),
         enterprise=found.get("enterprise", ""),
         allowed_users=ids(found.get("allowed_users", "")),

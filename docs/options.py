@@ -32,6 +32,7 @@ KOREAN = {
     "GPUDIAG_SPOOL": "보내지 못한 스냅샷을 두는 폴더",
     "GPUDIAG_SPOOL_BYTES": "그 폴더의 최대 크기 (64 MiB)",
     "GPUDIAG_API_URL": "API의 주소",
+    "GPUDIAG_BOT_STATE": "봇이 쓰는 작은 파일",
     "GPUDIAG_LANG": "답하는 언어: en 또는 ko",
 }
 

@@ -103,6 +103,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("spool", ("agent",), path, None, "folder for snapshots that could not be sent", "FOLDER"),
     Option("spool_bytes", ("agent",), count, 64 << 20, "how large the spool may grow (64 MiB)", "BYTES"),
     Option("api_url", ("bot",), address, "http://127.0.0.1:8000", "address of the API", "URL"),
+    Option("state", ("bot",), path, None, "the bot's own small file", "FILE", "GPUDIAG_BOT_STATE"),
     Option("lang", ("serve", "agent", "bot"), language, "en", "language of answers: en or ko", "LANG"),
 )
 
@@ -141,6 +142,7 @@ class BotSettings:
     api_url: str = "http://127.0.0.1:8000"
     public_url: str | None = None
     token_file: str | None = None
+    state: str | None = None
     lang: str = "en"
 
 

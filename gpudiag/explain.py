@@ -18,6 +18,7 @@ from gpudiag.model import (
     Evidence,
     Finding,
     GpuReading,
+    Kind,
     MemoryLedger,
     ProcessReading,
     Unjudged,
@@ -289,14 +290,13 @@ class _Speaker:
             text += f" / {self.value_of(item, 'of')}"
         if item.window_seconds is not None:
             text += f" ({self.words.OVER.format(window=units.duration(item.window_seconds, self.language))})"
-        kind = "simulated" if self.simulated and item.kind == "measured" else item.kind
         return {
             "text": text,
             "name": item.name,
             "value": _plain(item.value),
             "of": _plain(item.of),
             "unit": units.unit_of(item.name),
-            "kind": kind,
+            "kind": _kind(item.kind, self.simulated),
             "source": item.source,
             "window_seconds": item.window_seconds,
         }
@@ -356,7 +356,7 @@ class _Speaker:
                 for mig in (reading and reading.mig_devices) or ()
             ],
             "processes": self.processes(index),
-            "memory": ledger_json(ledger),
+            "memory": ledger_json(ledger, self.simulated),
             "findings": [self.finding(f) for f in self.checkup.findings if f.gpu == index],
             "unjudged": [self.unjudged(u) for u in self.checkup.unjudged if u.gpu == index],
         }
@@ -407,7 +407,7 @@ def process_owner(process: ProcessReading) -> str | None:
     return None
 
 
-def ledger_json(ledger: MemoryLedger | None) -> dict[str, Any] | None:
+def ledger_json(ledger: MemoryLedger | None, simulated: bool = False) -> dict[str, Any] | None:
     """The ledger with every key there, null where not known."""
     if ledger is None:
         return None
@@ -422,7 +422,7 @@ def ledger_json(ledger: MemoryLedger | None) -> dict[str, Any] | None:
                 "bytes": part.bytes,
                 "filled_bytes": part.filled_bytes,
                 "expected_bytes": part.expected_bytes,
-                "kind": part.kind,
+                "kind": _kind(part.kind, simulated),
                 "owner": _plain(part.owner),
             }
             for part in ledger.parts
@@ -430,6 +430,11 @@ def ledger_json(ledger: MemoryLedger | None) -> dict[str, Any] | None:
         "over_capacity_bytes": ledger.over_capacity_bytes,
         "disagreement_ratio": ledger.disagreement_ratio,
     }
+
+
+def _kind(kind: Kind, simulated: bool) -> Kind:
+    """What the simulator made is not measured; what is calculated of that is calculated still."""
+    return "simulated" if simulated and kind == "measured" else kind
 
 
 def _plain(value: Any) -> Any:

@@ -152,10 +152,8 @@ class _Layout:
         label = self.words.LABEL
         lines = ["", f"{label['memory']} (GPU {gpu['index']}): {memory_bar(ledger, self.width - 24)}"]
         for part in ledger["parts"]:
-            kind = part["kind"]
-            if diagnosis["source"] == "simulated" and kind == "measured":
-                kind = "simulated"
-            text = f"{self.words.PARTS[part['part']]}: {units.size(part['bytes'])} ({self.words.KIND[kind]})"
+            kind = self.words.KIND[part["kind"]]
+            text = f"{self.words.PARTS[part['part']]}: {units.size(part['bytes'])} ({kind})"
             if part["expected_bytes"]:
                 text += f", {label['expected'].format(size=units.size(part['expected_bytes']))}"
             if part["filled_bytes"] is not None:

@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "node", nargs="?", metavar="NODE[:GPU]", help="a node, pod, job:ID or pid:N of the API"
     )
-    parser.add_argument("--at", metavar="TIME", help="judge the past: 15:43, 10m, 2026-11-29T03:12Z")
+    parser.add_argument("--at", metavar="TIME", help="judge the past: 15:43 (UTC), 10m, 2026-11-29T03:12Z")
     parser.add_argument("--for", dest="seconds", metavar="10s", default="10s", help="how long to look (10s)")
     parser.add_argument("--explain-rule", metavar="RULE", help="say why a rule did not fire on this machine")
     terminal.add_config_option(parser)

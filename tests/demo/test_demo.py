@@ -160,6 +160,10 @@ def test_every_answer_says_that_it_is_simulated(demo: Running) -> None:
         assert "simulated" in demo.ask(f"/diagnose?node={node}")
         assert "Simulated data" in demo.ask(f"/nodes/{node}", Accept="text/html")
     assert demo.ask("/diagnose").endswith("simulated data\n")
+    parts = demo.json("/v1/nodes/node-3")["gpus"][0]["memory"]["parts"]
+    assert {part["part"]: part["kind"] for part in parts} == {
+        "weights": "simulated", "kv_pool": "simulated", "runtime": "calculated"
+    }  # fmt: skip
 
 
 def test_a_monitor_is_told_that_it_checks_a_simulation(

@@ -54,6 +54,7 @@ class _Header:
     with_units: bool | None = None
     named: bool = True  # False: the columns come from the command line
     width: int = 0  # of its line as it was written
+    separated: bool = False  # a spreadsheet or a chat wrote quotes, semicolons or bars between the cells
     read: bool = False  # rows of it were read
 
     @property
@@ -93,13 +94,18 @@ class CsvReader:
                 self.header = header
                 return True
         bare = text.lstrip("#> ").strip() if text[0] in "#>" else text
-        named = _columns(bare)
+        separated = _separated(bare)
+        named = _columns(separated)
+        if named is not None or (self.header is not None and self.header.separated):
+            bare = separated
+            if not set(text) - set("|-: "):
+                return True  # below the header of a table in Markdown
         if self._is_torn(bare, len(line), named):
             return True
         if named is not None:
             if self.header is None or self.header.columns != named or not self.header.named:
                 self._close()
-                self.header = _Header(named, named=True, width=len(line))
+                self.header = _Header(named, width=len(line), separated=bare not in line)
             return True
         return self._row(bare)
 
@@ -230,6 +236,15 @@ class CsvReader:
 
 
 # ------------------------------------------------------------------------------------------ columns
+
+
+def _separated(text: str) -> str:
+    """A line as the tool writes it: without the quotes, semicolons or bars of spreadsheets and chats."""
+    if text[:1] == '"' and text[-1:] == '"':
+        return ", ".join(re.split(r'" ?[,;] ?"', text[1:-1]))
+    if text[:1] == "|" and text[-1:] == "|":
+        return ", ".join(cell.strip() for cell in text[1:-1].split("|"))
+    return ", ".join(cell.strip() for cell in text.split(";")) if text.count(";") > 1 else text
 
 
 def _columns(text: str) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""Short lists: `nvidia-smi -L`, `gpustat`, `nvidia-smi topo -m` and `ps`.
+"""Short lists: `nvidia-smi -L`, what PyTorch collects of a machine, `gpustat`, `nvidia-smi topo -m` and `ps`.
 
 Each is a few lines of one shape; the readers take what they know and leave the rest.
 """
@@ -38,6 +38,29 @@ def read_listing(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
             gpu.give("mig_mode", True)
             used.append(number)
     return ([sheet] if sheet.gpus else []), used
+
+
+_MODELS = re.compile(r"\s{0,8}GPU models and configuration\s{0,20}:\s{0,4}(.{0,120})")
+_MODEL = re.compile(r"\s{0,8}GPU (\d{1,3}): (\S[^:|]{1,80}?)\s{0,8}")
+_DRIVER = re.compile(r"\s{0,8}Nvidia driver version\s{0,20}: {1,4}(\d[\d.]{2,20})\s{0,8}")
+
+
+def read_models(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
+    """What `collect_env` of PyTorch or vLLM prints: the models of the GPUs and the driver."""
+    sheet, used, inside = Sheet("listing"), [], False
+    for number, line in enumerate(lines):
+        if len(line) > 400:
+            continue
+        begins, driver = _MODELS.fullmatch(line), _DRIVER.fullmatch(line)
+        model = _MODEL.fullmatch(begins[1] if begins else line) if begins or inside else None
+        inside = bool(begins) or (inside and model is not None)
+        if model is not None:
+            sheet.gpu_at(int(model[1])).give("name", model[2])
+        if driver is not None and sheet.gpus:
+            sheet.driver = driver[1]
+        if begins or model or driver:
+            used.append(number)
+    return ([sheet], used) if sheet.gpus else ([], [])
 
 
 _STAT = re.compile(

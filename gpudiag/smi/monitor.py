@@ -29,6 +29,9 @@ _DMON = {
     "dbecc": ("ecc_uncorrected_volatile", v.count),
     "pci": ("pcie_replay_count", v.count),
 }
+_KNOWN = frozenset((*_DMON, "pid", "pviol", "tviol", "rxpci", "txpci"))
+"""Columns of which a header names one at least; `-s` chooses them."""
+
 _TIMES = ("date", "time")
 
 
@@ -54,7 +57,7 @@ class MonitorReader:
         text = line.strip()
         if text.startswith("#"):
             words = text.lstrip("# ").lower().split()
-            if "gpu" in words[:3] and ("pid" in words or "pwr" in words or "sm" in words or "mclk" in words):
+            if "gpu" in words[:3] and not _KNOWN.isdisjoint(words):
                 if words != self.columns:
                     self._end()
                     self.columns, self.sheet, self.seen = words, None, set()

@@ -14,7 +14,7 @@ from gpudiag.smi.cache_shortage import shortages_of
 from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
-from gpudiag.smi.lists import read_gpustat, read_listing, read_ps, read_topology
+from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology
 from gpudiag.smi.messages import Log
 from gpudiag.smi.monitor import MonitorReader
 from gpudiag.smi.nvlink import read_nvlinks
@@ -81,7 +81,7 @@ def _parts(text: str) -> Parts:
     parts.complaints, _ = complaints_of(left)
     if not parts.failures and without_sizes(log):
         parts.complaints.kinds.append("out_of_memory")
-    for take in (read_gpustat, read_nvlinks, read_listing, read_topology):
+    for take in (read_gpustat, read_nvlinks, read_listing, read_models, read_topology):
         sheets, used = take(left)
         _blank(left, used)
         parts.sheets += sheets

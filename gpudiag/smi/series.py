@@ -91,9 +91,25 @@ def _one_machine(sheets: list[Sheet], missing: set[str]) -> list[Sheet]:
             else:
                 missing.add("other_machine")
                 run = [sheet]
+        elif _completes(before, sheet):
+            for mine, other in zip(before.gpus, sheet.gpus, strict=True):
+                _fill_draft(mine, other)
+            _merge_heads(before, sheet)
         else:
             run.append(sheet)
     return run
+
+
+def _completes(one: Sheet, other: Sheet) -> bool:
+    """Whether the other shows other values of the same GPUs: one sample, asked for in several commands."""
+    if one.format != "csv" or one.at is not None or max(one.count, other.count) > 1 or not one.gpus:
+        return False
+    if [draft.index for draft in one.gpus] != [draft.index for draft in other.gpus]:
+        return False
+    return not any(
+        (mine.shown & more.shown) - {"name", "uuid", "bus_id"}
+        for mine, more in zip(one.gpus, other.gpus, strict=True)
+    )
 
 
 def _strangers(one: Sheet, other: Sheet) -> bool:

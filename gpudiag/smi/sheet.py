@@ -107,6 +107,11 @@ class Draft:
         return self.values.get("uuid") or self.values.get("bus_id")
 
     @property
+    def shown(self) -> set[str]:
+        """What its format has a place for, with a value or without."""
+        return {*self.values, *self.gaps}
+
+    @property
     def measures(self) -> bool:
         """Whether anything but the GPU's identity was read."""
         return bool(self.values.keys() - {"uuid", "bus_id", "name"}) or bool(self.gaps)

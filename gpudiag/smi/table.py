@@ -35,6 +35,7 @@ LONGEST = 400
 NARROWEST = 79  # no table is narrower than its first driver made it
 _MODE = r"(On|Off|N/A|ERR!|TCC|WDDM|MCDM|Unknown Error)"
 _WHO = re.compile(rf"(\d{{1,3}})\s+(\S.*?)\s+{_MODE}")
+_VGPU_WHO = re.compile(r"(\d{1,3})\s+(\S.*)")
 _WHERE = re.compile(r"(\S+)\s+(On|Off|N/A|ERR!|Unknown Error)")
 _PROCESS = re.compile(
     r"(\d{1,3})\s+(?:(N/A|\d{1,3})\s+(N/A|\d{1,3})\s+)?(\d{1,10})\s+(C\+G|G\+C|M\+C|C\+M|C|G|M|Unknown)\s+(\S.*)"
@@ -203,7 +204,7 @@ class TableReader:
         who = _WHO.fullmatch(cells[0].strip()) if whole >= 1 else None
         where = _WHERE.fullmatch(cells[1].strip()) if whole >= 2 else None
         if who is None or where is None:
-            return self._not_first(cells, whole, who is not None)
+            return self._vgpu_row(cells, whole) or self._not_first(cells, whole, who is not None)
         index = int(who[1])
         sheet = self._current()
         if sheet.has(index) or sheet.rows or self.part == "processes":
@@ -221,6 +222,20 @@ class TableReader:
             read_ecc(gpu, cells[2].strip())
         gpu.cut = True  # until its second line is whole
         self.waits_for = 2
+        return True
+
+    def _vgpu_row(self, cells: list[str], whole: int) -> bool:
+        """A GPU in the table of `nvidia-smi vgpu`: its load, and nothing else of its state."""
+        if whole < 3 or not self.body or self.part != "gpus":
+            return False
+        who, load = _VGPU_WHO.fullmatch(cells[0].strip()), UTIL.fullmatch(cells[2].strip())
+        where = cells[1].strip()
+        if who is None or load is None or load[2] or len(who[1]) > 3 or where.count(":") != 2:
+            return False
+        gpu = self._current().gpu_at(int(who[1]))
+        gpu.read("name", v.plain_text, who[2])
+        gpu.read("bus_id", v.bus_id, where)
+        gpu.read("utilization_percent", v.percent, load[1])
         return True
 
     def _not_first(self, cells: list[str], whole: int, named: bool) -> bool:

@@ -378,3 +378,8 @@ class SocketMode:
         self.stopped.set()
         self.handler.close()
         self.thread.join(timeout=5)
+        client = self.handler.client
+        connected = client.connect_operation_lock.acquire(timeout=5)  # one that was under way just now
+        client.disconnect()
+        if connected:
+            client.connect_operation_lock.release()

@@ -73,6 +73,18 @@ def test_a_command_whose_acknowledgement_was_cut_off_is_answered_when_it_comes_a
     assert sum("/v1/nodes/node-3" in asked for asked in api.asked) == 1
 
 
+def test_a_connection_that_is_being_opened_while_the_bot_stops_does_not_stay(
+    settings: Settings, slack: SlackDouble
+):
+    with Running(replace(settings, app_token="xapp-test", signing_secret="")):
+        slack.wait(lambda: slack.sockets)
+        slack.slow["apps.connections.open"] = 1.0
+        slack.hangs_up()
+        slack.wait(lambda: slack.calls["apps.connections.open"] > 1)
+
+    slack.wait(lambda: not any(connection.open for connection in slack.sockets))
+
+
 def test_a_connection_that_broke_while_slack_was_away_comes_back(connected: Connection, slack: SlackDouble):
     slack.goes_away()
     connected.close()

@@ -93,6 +93,7 @@ class SlackDouble:
     missing_channels: set[str] = field(default_factory=set)
     limits: dict[str, list[int]] = field(default_factory=dict)  # method → [refusals left, Retry-After]
     odd: dict[str, tuple[int, bytes, str]] = field(default_factory=dict)  # method → status, body, Retry-After
+    slow: dict[str, float] = field(default_factory=dict)  # method → seconds until it is answered
     is_away: bool = False
     date_offset: float = 0.0
 
@@ -190,6 +191,7 @@ class SlackDouble:
 
     def method(self, name: str, what: Json, token: str) -> tuple[int, Json, dict[str, str]]:
         self.calls[name] += 1
+        time.sleep(self.slow.get(name, 0.0))
         if name in self.limits and self.limits[name][0] > 0:
             self.limits[name][0] -= 1
             return 429, {"ok": False, "error": "ratelimited"}, {"Retry-After": str(self.limits[name][1])}

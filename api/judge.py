@@ -159,7 +159,7 @@ class Judge:
             self._unpack(state, packed[1])
         if rows:
             recall_xids(self.store, state.id, state.window)
-            self._examine(state, self.clock(), keep=self.store.embedded)
+            self._examine(state, self._now_of(state, self.clock()), keep=self.store.embedded)
         state.late_at = None
         state.loaded = True
 

@@ -102,6 +102,29 @@ def test_what_came_late_is_folded_in_where_it_belongs(api: Api, node: ReportingN
     assert window.covers(W5) and window.time == node.now
 
 
+def test_a_node_that_still_sends_its_past_is_not_called_silent_for_what_came_late(
+    api: Api, node: ReportingNode
+) -> None:
+    node.passes(minutes=5)
+    kept = node.unsent(minutes=30)
+    api.clock.now = node.now
+    api.send(kept[3], *kept[:3])
+    before, silences = api.parts.judge.state("node-3").window, told_silent(api)
+    for snapshot in kept[4:8]:
+        api.clock.now += 5
+        api.send(snapshot)
+        api.time_passes(0)
+
+    window = api.parts.judge.state("node-3").window
+    assert window is not before and window.time == msgspec.json.decode(kept[7])["taken_at"]
+    assert told_silent(api) == silences
+
+
+def told_silent(api: Api) -> int:
+    return sum(item["finding"]["rule"] == "agent-stale" and item["what"] == "opened"
+               for item in api.client.findings()["items"])  # fmt: skip
+
+
 def test_two_agents_whose_reports_cross_do_not_have_the_window_built_anew_all_the_time(api: Api) -> None:
     first, second = ReportingNode("node-3", api), ReportingNode("node-3", api)
     second.agent.start_id = "another-machine"

@@ -130,7 +130,7 @@ def test_every_refusal_has_words_in_every_language() -> None:
 def test_every_sentence_is_said_somewhere_and_none_is_missing() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in Path(package.__path__[0]).rglob("*.py"))
     said = {key for found in KEY.findall(text) for key in found if key}
-    said |= {key for key in LANGUAGES["en"] if key.startswith("http.")} | {"no.page", "home"}
+    said |= {key for key in LANGUAGES["en"] if key.startswith("http.")}
 
     assert LANGUAGES["en"].keys() == said
 
@@ -146,4 +146,4 @@ def test_the_pages_refuse_in_korean_too(node: ReportingNode) -> None:
 
     assert '비슷한 이름: <a href="/nodes/node-3">node-3</a>' in page("/nodes/nod-3")
     assert "&#39;stuck-jop&#39; 규칙이 없습니다. 비슷한 이름: stuck-job" in page("/runbooks/stuck-jop")
-    assert "이 주소에는 페이지가 없습니다." in page("/nowhere")
+    assert "<code>/nowhere</code> 주소에는 페이지가 없습니다." in page("/nowhere")

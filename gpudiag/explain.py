@@ -323,6 +323,9 @@ class _Speaker:
 
     def enable(self, entry: Unjudged) -> str:
         reason, pasted = entry.reason or "", self.checkup.snapshot.source == "pasted"
+        nvml = self.checkup.snapshot.nvml
+        if reason == "not_enabled" and nvml is not None and nvml.released:
+            reason = "released"
         if reason == "too_short" and pasted:
             reason = "too_short_pasted"  # text does not grow while one waits
         by_reason = self.words.ENABLE_BY_REASON.get(reason)

@@ -160,6 +160,7 @@ ENABLE_BY_REASON = {
     "cut": "paste the whole output",
     "unreachable": "check that the server's metrics port can be reached from the agent",
     "not_enabled": "start the engine with its metrics switched on",
+    "released": "the agent was told to let go of the GPUs; it looks again after: gpudiag agent resume",
 }
 ENABLE_ELSE = "install the agent, which reads it"
 ENABLE_ELSE_BESIDE_AN_AGENT = "a GPU that answers, and an agent of this version, would report it"

@@ -154,6 +154,7 @@ ENABLE_BY_REASON = {
     "cut": "출력 전체를 붙여넣으십시오",
     "unreachable": "에이전트에서 서버의 메트릭 포트에 접근할 수 있는지 확인하십시오",
     "not_enabled": "엔진을 메트릭을 켠 상태로 시작하십시오",
+    "released": "에이전트가 요청에 따라 GPU를 놓았습니다. 다시 살펴보게 하는 명령: gpudiag agent resume",
 }
 ENABLE_ELSE = "이 값을 읽는 에이전트를 설치하십시오"
 ENABLE_ELSE_BESIDE_AN_AGENT = "응답하는 GPU와 이 버전의 에이전트라면 이 값을 보고합니다"

@@ -7,8 +7,10 @@ import importlib
 import pytest
 
 from gpudiag.examine import Ruleset, all_rules, examine
-from gpudiag.model import Unjudged
+from gpudiag.explain import explain
+from gpudiag.model import Gap, GpuReading, NvmlReading, Snapshot, Unjudged
 from gpudiag.rule import Case, Rule
+from gpudiag.window import Window
 from gpudiag.words import LANGUAGES, words
 
 UNJUDGED = [
@@ -28,3 +30,19 @@ def test_what_is_missing_has_words(rule: Rule, case: Case, language: str) -> Non
     missing = {name for entry in entries for name in entry.missing if not name.startswith("engine")}
 
     assert missing <= known.MISSING.keys() | known.LABELS.keys()
+
+
+def test_gpus_that_the_agent_let_go_of_are_watched_again_by_a_command() -> None:
+    window = Window("node-3")
+    for taken_at in (1e9, 1e9 + 10.0):
+        window.add(
+            Snapshot(
+                node="node-3", taken_at=taken_at, source="agent", nvml=NvmlReading(released=True),
+                gpus=[GpuReading(index=0)], gaps=[Gap(subject="gpu:0", metric="*", reason="not_enabled")],
+            )
+        )  # fmt: skip
+
+    said = explain(examine(window), "en")
+
+    assert any(entry["enable"].endswith("gpudiag agent resume") for entry in said.gpus[0]["unjudged"])
+    assert not any("engine" in entry["enable"] for entry in said.gpus[0]["unjudged"])

@@ -61,7 +61,8 @@ class SettingsError(GpudiagError):
         self.mistakes = mistakes
 
     def said(self, language: str) -> str:
-        return "\n".join(mistake.said(language) for mistake in self.mistakes)
+        told = [mistake.said(language) for mistake in self.mistakes]
+        return "\n".join(dict.fromkeys(told))  # a variable that several sections share is one mistake
 
     def __str__(self) -> str:
         return self.said("en")

@@ -78,6 +78,13 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, text: str | None, sa
         load(str(path), {})
 
 
+def test_a_variable_that_several_programs_share_is_one_mistake() -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(None, environ={"GPUDIAG_LANG": "fr"})
+
+    assert str(caught.value) == "GPUDIAG_LANG wants en or ko; got 'fr'"
+
+
 def test_every_mistake_is_told_in_korean_too(tmp_path: Path) -> None:
     config = written(
         tmp_path,

@@ -254,4 +254,4 @@ def test_a_recording_that_was_sent_is_told_in_the_language_that_was_asked_for(
     assert main(["replay", str(file), "--api", api.url, "--lang", "ko"]) == 0
     assert capsys.readouterr().out == f"{api.url} 주소로 스냅샷 {count}개를 보냈습니다.\n"
     assert main(["replay", str(file), "--api", api.url, "--lang", "en"]) == 0
-    assert capsys.readouterr().out == f"{count} snapshots sent to {api.url}.\n"
+    assert capsys.readouterr().out == f"Snapshots sent to {api.url}: {count}.\n"

@@ -140,7 +140,7 @@ DONE = {  # what a command says that did what it was told
     ),
     "recorded": "{count} snapshots in {file}. See its diagnosis: gpudiag replay {file}",
     "recorded-one": "{count} snapshot in {file}. See its diagnosis: gpudiag replay {file}",
-    "replayed": "{count} snapshots sent to {api}.",
+    "replayed": "Snapshots sent to {api}: {count}.",
 }
 DOING = {  # while one waits
     "watching": "watching",

@@ -157,7 +157,7 @@ def test_a_recording_is_sent_to_an_api(receiver: Receiver, tmp_path: Path) -> No
         command("replay", str(file), "--api", receiver.address), capture_output=True, text=True, check=True
     )
 
-    assert result.stdout.startswith("5 snapshots sent")
+    assert result.stdout == f"Snapshots sent to {receiver.address}: 5.\n"
     assert [snapshot.taken_at for snapshot in receiver.got] == [0, 1, 2, 3, 4]
 
 

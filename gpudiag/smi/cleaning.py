@@ -132,7 +132,7 @@ def log_lines(text: str) -> list[str]:
     joined: list[str] = []
     goes_on = False
     for line in lines:
-        if goes_on and line and not _LOG_START.match(line):
+        if goes_on and line and "NVRM" not in line and not _LOG_START.match(line):
             joined[-1] += line
         else:
             joined.append(line)

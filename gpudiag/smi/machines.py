@@ -25,6 +25,14 @@ _LABELS = tuple(
         r"\[\d{1,3},(\d{1,4})\]<std(?:out|err)>: ?",  # mpirun --tag-output
     )
 )
+_SYSLOG = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ([A-Za-z][\w.-]{0,60}) \S{1,40}: ",
+        r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,20} ([A-Za-z][\w.-]{0,60}) \S{1,40}: ",
+    )
+)
+_LEVEL = re.compile(r"(?i)error|warn(?:ing)?|info|debug|notice|fatal|critical|err|kernel|std(?:out|err)|nvrm")
 _NUMBERED = re.compile(r"([ ]{0,6}(\d{1,5})[:.)]?)([ ]*)")
 _SAMPLE = re.compile(
     r"\s{0,12}(?:\+[-=]{5}|\|[-=]{5}|\|\s{1,4}\d|=+NVSMI|<\?xml|<nvidia_smi_log|# ?(?:gpu|Date)\b|GPU \d{1,3}: |\[\d{1,3}\] |"
@@ -54,6 +62,24 @@ def one_machine(lines: Sequence[str]) -> tuple[list[str], bool]:
     return (told or machines)[-1], len(machines) > 1
 
 
+def one_machine_of_log(lines: Sequence[str]) -> tuple[list[str], bool]:
+    """The lines of a kernel log without those of other machines, and whether there were any."""
+    told = [line for line in lines if "NVRM" in line or "nvidia-nvswitch" in line]
+    for pattern in (*_LABELS[:2], *_SYSLOG):
+        labels = [pattern.match(line) for line in told]
+        hosts = dict.fromkeys(label[1] for label in labels if label)
+        if len(hosts) < 2 or not all(labels) or any(map(_LEVEL.fullmatch, hosts)):
+            continue
+        failed = [
+            label[1]
+            for line, label in zip(told, labels, strict=True)
+            if label and complaints_of([line])[0].kinds
+        ]
+        chosen = (failed or list(hosts))[-1]
+        return [line for line in lines if (m := pattern.match(line)) is None or m[1] == chosen], True
+    return list(lines), False
+
+
 def _without_numbers(lines: Sequence[str]) -> list[str]:
     """Take away the numbers that an editor or `cat -n` puts before every line."""
     written = [(line, _NUMBERED.match(line)) for line in lines if line and not line.isspace()]
@@ -81,6 +107,8 @@ def _labelled(lines: Sequence[str]) -> list[list[str]]:
         if not any(label and _SAMPLE.match(line) for label, line in zip(labels, bare, strict=True)):
             continue
         hosts = dict.fromkeys(label[1] for label in labels if label)
+        if all(map(_LEVEL.fullmatch, hosts)):
+            continue
         return [
             [line for line, label in zip(bare, labels, strict=True) if label is None or label[1] == host]
             for host in hosts

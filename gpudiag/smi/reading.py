@@ -15,6 +15,7 @@ from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology
+from gpudiag.smi.machines import one_machine_of_log
 from gpudiag.smi.messages import Log
 from gpudiag.smi.monitor import MonitorReader
 from gpudiag.smi.nvlink import read_nvlinks
@@ -70,7 +71,10 @@ def _parts(text: str) -> Parts:
     text = _take_xml(text, parts)
     lines, left_out = lines_of(text)
     parts.missing |= left_out
-    parts.events = events_of(log_lines(text))
+    logged, others = one_machine_of_log(log_lines(text))
+    if others:
+        parts.missing.add("other_machine")
+    parts.events = events_of(logged)
     log = Log(lines)
     parts.failures, parts.shortages = failures_of(log), shortages_of(log)
     left = list(lines)

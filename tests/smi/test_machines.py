@@ -113,3 +113,41 @@ def test_one_machine_twice_is_a_series(first: str, second: str) -> None:
 
     assert 2 == len(snapshots)
     assert snapshots[-1].paste is not None and snapshots[-1].paste.missing is None
+
+
+XID = "NVRM: Xid (PCI:0000:1b:00): {}, pid=4242, name=python, Ch 00000008"
+LOST = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "{}: [Mon Mar  4 10:11:12 2024] ",
+        "Mar  4 10:11:12 {} kernel: ",
+        "2024-03-04T10:11:12.123456+00:00 {} kernel: ",
+    ],
+)
+def test_kernel_lines_of_two_machines_are_never_one_card_s(label: str) -> None:
+    first, second = label.format("gpu01"), label.format("gpu02")
+    text = "\n".join(first + XID.format(31) for _ in range(3)) + f"\n{second}{XID.format(31)}\n"
+
+    snapshot = last(text)
+
+    assert [(31, 1)] == [(event.number, event.count) for event in snapshot.events or ()]
+    assert snapshot.paste is not None and "other_machine" in (snapshot.paste.missing or [])
+
+
+def test_the_machine_whose_card_is_lost_is_the_one_that_is_judged() -> None:
+    text = f"gpu01: [ 12.5] {LOST}\ngpu02: [ 13.5] {XID.format(31)}\n"
+
+    assert [79] == [event.number for event in last(text).events or ()]
+
+
+@pytest.mark.parametrize("label", ["kernel: ", "ERROR: ", "Mar  4 10:11:12 gpu01 kernel: ", ""])
+def test_the_log_of_one_machine_is_whole(label: str) -> None:
+    text = "\n".join(label + XID.format(number) for number in (13, 31, 43)) + "\n"
+
+    snapshot = last(text)
+
+    assert {13, 31, 43} == {event.number for event in snapshot.events or ()}
+    assert snapshot.paste is not None and "other_machine" not in (snapshot.paste.missing or [])

@@ -34,6 +34,7 @@ class Harvest:
         self.xids: list[tuple[int | None, int]] = []  # GPU index and Xid, where `listens` is on
         self.gaps: list[Gap] = []
         self.nvml = NvmlReading()
+        self.gathered_at = 0.0  # by the clock that never jumps
         self.driver_version: str | None = None
         self.cuda_version: str | None = None
 
@@ -138,6 +139,9 @@ class Worker:
             if self.silent_seconds() >= SILENT_SECONDS or self._clock.monotonic() >= until:
                 return None
         found, self._found = self._found, None
+        if found is not None and found.gathered_at < self._still_until:  # before that was noticed
+            found.nvml.sweep_seconds = found.nvml.sweep_seconds_max = found.nvml.look_seconds = None
+            self.tell_times(found.nvml)
         return found
 
     def tell_times(self, nvml: NvmlReading) -> None:
@@ -317,6 +321,7 @@ class Worker:
     def _gather(self) -> Harvest:
         """What is known at this moment. Makes no call."""
         found = Harvest()
+        found.gathered_at = self._clock.monotonic()
         self.tell_times(found.nvml)
         self._sweeps = []
         for device in self.library.devices:

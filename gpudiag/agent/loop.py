@@ -342,15 +342,19 @@ class Agent:
     def _answer_release(self, request: dict[str, Any]) -> bytes:
         seconds = min(LONGEST_RELEASE, max(1.0, _number(request.get("seconds"), RELEASE_SECONDS)))
         self.observer.sampler.release(seconds)
-        for _ in range(50):
-            if not self.observer.sampler.holds_driver:
-                break
-            time.sleep(0.1)
+        self._wait_until_driver_is(held=False)
         return msgspec.json.encode({"released": not self.observer.sampler.holds_driver, "seconds": seconds})
 
     def _answer_resume(self, request: dict[str, Any]) -> bytes:
         self.observer.sampler.resume()
+        self._wait_until_driver_is(held=True)  # who asks for the status next is told that they are watched
         return msgspec.json.encode({"released": False})
+
+    def _wait_until_driver_is(self, held: bool) -> None:
+        for _ in range(50):
+            if self.observer.sampler.holds_driver is held:
+                return
+            time.sleep(0.1)
 
 
 def host_name() -> str:

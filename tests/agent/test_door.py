@@ -45,6 +45,7 @@ def test_the_gpus_are_let_go_of_on_request(nvml: Nvml, host: FakeHost, tmp_path:
         assert status["released"] is True
 
         ask({"ask": "resume"}, running.runtime)
+        assert msgspec.json.decode(ask({"ask": "status"}, running.runtime))["holds_driver"] is True
         until(lambda: running.agent.history[-1].gpus[0].power_watts == 70)
 
 

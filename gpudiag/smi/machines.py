@@ -9,7 +9,7 @@ output tells two of them apart. Lines of one machine are read; that there are ot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpudiag.smi.complaints import complaints_of
 
@@ -55,11 +55,7 @@ def one_machine(lines: Sequence[str]) -> tuple[list[str], bool]:
     It is the last one with an error line, or the last.
     """
     found = _without_numbers(lines)
-    machines = _labelled(found) or _headed(found)
-    if not machines:
-        return found, False
-    told = [machine for machine in machines if complaints_of(machine)[0].kinds]
-    return (told or machines)[-1], len(machines) > 1
+    return _labelled(found) or _headed(found) or (found, False)
 
 
 def one_machine_of_log(lines: Sequence[str]) -> tuple[list[str], bool]:
@@ -70,12 +66,7 @@ def one_machine_of_log(lines: Sequence[str]) -> tuple[list[str], bool]:
         hosts = dict.fromkeys(label[1] for label in labels if label)
         if len(hosts) < 2 or not all(labels) or any(map(_LEVEL.fullmatch, hosts)):
             continue
-        failed = [
-            label[1]
-            for line, label in zip(told, labels, strict=True)
-            if label and complaints_of([line])[0].kinds
-        ]
-        chosen = (failed or list(hosts))[-1]
+        chosen = _judged((label[1], line) for line, label in zip(told, labels, strict=True) if label)
         return [line for line in lines if (m := pattern.match(line)) is None or m[1] == chosen], True
     return list(lines), False
 
@@ -96,38 +87,52 @@ def _counts(numbers: Sequence[int | None]) -> bool:
     return bool(first) and list(numbers) == list(range(first or 0, (first or 0) + len(numbers)))
 
 
-def _labelled(lines: Sequence[str]) -> list[list[str]]:
-    """The lines of each machine that a label before them names; what has no label goes to all of them."""
+def _judged(told: Iterable[tuple[str, str]]) -> str:
+    """The machine that is judged, out of (machine, line)."""
+    last = failed = ""
+    for machine, line in told:
+        last = machine
+        if complaints_of([line])[0].kinds:
+            failed = machine
+    return failed or last
+
+
+def _labelled(lines: Sequence[str]) -> tuple[list[str], bool] | None:
+    """Lines with a label before them, which names their machine; what has no label goes to all of them."""
     written = sum(bool(line) and not line.isspace() for line in lines)
     for pattern in _LABELS:
         labels = [pattern.match(line) for line in lines]
         if sum(map(bool, labels)) < max(2, LABELLED_SHARE * written):
             continue
-        bare = [line[label.end() :] if label else line for line, label in zip(lines, labels, strict=True)]
-        if not any(label and _SAMPLE.match(line) for label, line in zip(labels, bare, strict=True)):
-            continue
-        hosts = dict.fromkeys(label[1] for label in labels if label)
-        if all(map(_LEVEL.fullmatch, hosts)):
-            continue
-        return [
-            [line for line, label in zip(bare, labels, strict=True) if label is None or label[1] == host]
-            for host in hosts
+        bare = [
+            (label[1] if label else None, line[label.end() :] if label else line)
+            for line, label in zip(lines, labels, strict=True)
         ]
-    return []
+        machines = {machine for machine, _ in bare if machine is not None}
+        if all(map(_LEVEL.fullmatch, machines)):
+            continue
+        if not any(machine is not None and _SAMPLE.match(line) for machine, line in bare):
+            continue
+        chosen = _judged((machine, line) for machine, line in bare if machine is not None)
+        return [line for machine, line in bare if machine in (None, chosen)], len(machines) > 1
+    return None
 
 
-def _headed(lines: Sequence[str]) -> list[list[str]]:
-    """The lines of each machine that a heading or a prompt above them names, where there are several."""
+def _headed(lines: Sequence[str]) -> tuple[list[str], bool] | None:
+    """The lines below the headings or prompts of one machine, where they name several."""
     marks = list(_headings(lines))
-    if len({host for _, host in marks}) < 2:
-        return []
+    if len({machine for _, machine in marks}) < 2:
+        return None
     parts: dict[str, list[str]] = {}
     ends = [at for at, _ in marks[1:]] + [len(lines)]
-    for (start, host), end in zip(marks, ends, strict=True):
+    for (start, machine), end in zip(marks, ends, strict=True):
         part = lines[start:end]
         if any(_SAMPLE.match(line) for line in part) or complaints_of(part)[0].kinds:
-            parts.setdefault(host, []).extend(part)
-    return list(parts.values()) if len(parts) > 1 else []
+            parts.setdefault(machine, []).extend(part)
+    if len(parts) < 2:
+        return None
+    chosen = _judged((machine, line) for machine, part in parts.items() for line in part)
+    return parts[chosen], True
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:

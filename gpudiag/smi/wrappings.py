@@ -9,7 +9,7 @@ from typing import Any
 
 _WINDOWS_PATH = re.compile(r"\b[A-Z]:\\(?!\\)[A-Z]")
 _QUOTED_WHOLE = re.compile(r"\s*b?(['\"])(.*)\1[,;]?\s*", re.DOTALL)
-_ESCAPED = re.compile(r"\\([|+_*#<>\[\]-])")
+_ESCAPED = "|+_*#<>[]-"
 _PANE_BARS = frozenset("\u2502\u2503\u2551")
 _OF_A_TOOL = re.compile(r"\+[-=]{5}|NVSMI LOG|# ?gpu |[a-z][._][a-z]{2,20}(?: \[[a-zA-Z%/]{1,16}\])?, [a-z]")
 
@@ -48,7 +48,8 @@ def without_escapes(text: str) -> str:
         text = whole[2] if whole else text
         text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     if text.count("\\|") > 3:
-        text = _ESCAPED.sub(r"\1", text)
+        for mark in _ESCAPED:
+            text = text.replace(f"\\{mark}", mark)
     return text
 
 

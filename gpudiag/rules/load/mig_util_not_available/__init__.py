@@ -12,9 +12,9 @@ def mig_util_not_available(gpu: GpuWindow) -> Fires | None:
     if reading.utilization_percent is not None or reading.error or not gpu.present:
         return None
     slices = reading.mig_devices or []
-    if gpu.node.pasted and reading.temperature_celsius is None and reading.memory_used_bytes is None:
-        if not any(part.memory_used_bytes is not None for part in slices):
-            return None  # a list of names: of its state nothing was seen
+    shown = (reading.temperature_celsius, reading.memory_used_bytes, *(s.memory_used_bytes for s in slices))
+    if gpu.node.pasted and all(value is None for value in shown):
+        return None  # a list of names: of its state nothing was seen
     evidence: list[Evidence] = [declared("mig_mode", True, source="NVML")]
     if slices:
         evidence.append(measured("slices", len(slices)))

@@ -15,7 +15,7 @@ def _gpu(**values: Any) -> Window:
 
 
 def _listed() -> Window:
-    unseen = dict.fromkeys(("utilization_percent", "memory_used_bytes", "temperature_celsius"))
+    unseen: dict[str, Any] = dict.fromkeys(("utilization_percent", "memory_used_bytes", "temperature_celsius"))
     return pasted(mig_mode=True, mig_devices=[MigDevice(index=0, profile="1g.10gb")], **unseen)
 
 

@@ -15,7 +15,8 @@ def _gpu(**values: Any) -> Window:
 
 
 def _listed() -> Window:
-    unseen: dict[str, Any] = dict.fromkeys(("utilization_percent", "memory_used_bytes", "temperature_celsius"))
+    names = ("utilization_percent", "memory_used_bytes", "temperature_celsius")
+    unseen: dict[str, Any] = dict.fromkeys(names)
     return pasted(mig_mode=True, mig_devices=[MigDevice(index=0, profile="1g.10gb")], **unseen)
 
 

@@ -48,6 +48,7 @@ class Judge:
         self.nodes: dict[str, NodeState] = {row.name: NodeState(row) for row in store.snapshots.nodes()}
         self.feed = Feed(store, clock)
         self.together = Together(store, self.nodes, self.feed, rules, clock)
+        self._began = clock()
         self._turn = 0
         self._told_of_layout = False
 
@@ -152,6 +153,7 @@ class Judge:
         state.window.end()
         state.window = Window(state.name)
         self._declare(state)
+        state.window.unheard_since = None if state.arrived_at else self._began
         for row in rows:
             self.fold_stored(state, row)
         if packed is not None:
@@ -197,6 +199,8 @@ class Judge:
             log.exception("a stored snapshot of %s cannot be read and is left out", state.name)
             return False
         state.last_id = max(state.last_id, row.id)
+        if row.received_at >= self._began:
+            state.window.unheard_since = None
         if snapshot.agent is not None:
             key = start_key(state.name, snapshot.agent.start_id)
             state.note_start(key, snapshot.agent.sequence, snapshot.taken_at)
@@ -213,6 +217,7 @@ class Judge:
         """Fold a new snapshot in and judge its node; what changed joins the feed."""
         # An agent that catches up sends old reports, and is not silent.
         state.judged_by_clock = state.arrived_at = received_at
+        state.window.unheard_since = None
         with state.lock:
             try:
                 if self._fold(state, snapshot, received_at):

@@ -21,7 +21,7 @@ from gpudiag.window.rows import (
     PROCESS_COLUMNS,
 )
 from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Users
-from gpudiag.window.tracks import Table
+from gpudiag.window.tracks import NotMeasured, Table
 from gpudiag.workloads import AT_REST
 
 EVENTS_KEPT = 200
@@ -49,6 +49,7 @@ class Window:
         self.time = 0.0
         self.received_at = 0.0
         self.judged_at: float | None = None  # set by the judge, for rules about age
+        self.unheard_since: float | None = None  # the server began to listen, and nothing came since
         self.started = 0.0
         self.snapshots = 0
         self.gpus: dict[str, GpuWindow] = {}
@@ -276,6 +277,12 @@ class Window:
     def age(self, now: float) -> float:
         """Seconds since the newest snapshot: by the server's receipt, not by the agent's clock."""
         return max(0.0, now - self.received_at)
+
+    def require_listening(self, now: float, span: float) -> None:
+        """Raise NotMeasured where the server listens for less than `span`: it may be what was away."""
+        if self.unheard_since is not None and now - self.unheard_since < span:
+            wait_seconds = max(1.0, self.unheard_since + span - now)
+            raise NotMeasured("reports", reason="too_short", wait_seconds=wait_seconds)
 
     @property
     def interval(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 SEVERITY = {
     "ok": "normal",
-    "info": "note",
+    "info": "info",
     "warning": "warning",
     "critical": "critical",
     "unknown": "cannot tell",
@@ -17,7 +17,7 @@ KIND = {
     "declared": "declared",
     "simulated": "simulated",
 }
-STATE = {"open": "open", "acknowledged": "acknowledged", "resolved": "resolved", "gone": "subject gone"}
+STATE = {"open": "open", "acknowledged": "acknowledged", "resolved": "resolved", "gone": "gone"}
 SOURCE = {"agent": "agent", "local": "this machine", "pasted": "pasted text", "simulated": "simulated"}
 
 READ_FROM = {  # where evidence was read; names of files and interfaces stay as they are
@@ -127,6 +127,7 @@ MISSING = {  # what was not measured, by metric or source
     "recovery_action": "the driver's recovery action",
     "retired_pages_double_bit": "retired memory pages",
     "retired_pages_pending": "retired memory pages",
+    "reports": "reports since the server began to listen",
     "row_remap_failed": "row remapping",
     "row_remap_pending": "row remapping",
     "sample_under_load": "a sample under load",

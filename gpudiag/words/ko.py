@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-SEVERITY = {"ok": "정상", "info": "참고", "warning": "경고", "critical": "심각", "unknown": "판단 불가"}
-CONFIDENCE = {"proven": "확인됨", "likely": "유력", "possible": "가능성 있음"}
+SEVERITY = {"ok": "정상", "info": "정보", "warning": "경고", "critical": "심각", "unknown": "알 수 없음"}
+CONFIDENCE = {"proven": "확실", "likely": "유력", "possible": "가능성 있음"}
 KIND = {
     "measured": "측정",
     "calculated": "계산",
@@ -11,8 +11,8 @@ KIND = {
     "declared": "선언",
     "simulated": "시뮬레이션",
 }
-STATE = {"open": "열림", "acknowledged": "확인함", "resolved": "해결됨", "gone": "대상 없음"}
-SOURCE = {"agent": "에이전트", "local": "이 머신", "pasted": "붙여넣은 텍스트", "simulated": "시뮬레이션"}
+STATE = {"open": "열림", "acknowledged": "확인함", "resolved": "해결됨", "gone": "사라짐"}
+SOURCE = {"agent": "에이전트", "local": "이 장비", "pasted": "붙여넣은 텍스트", "simulated": "시뮬레이션"}
 
 READ_FROM = {
     "agent": "에이전트",
@@ -121,6 +121,7 @@ MISSING = {
     "recovery_action": "드라이버의 복구 조치",
     "retired_pages_double_bit": "제외된 메모리 페이지",
     "retired_pages_pending": "제외된 메모리 페이지",
+    "reports": "서버가 듣기 시작한 뒤의 보고",
     "row_remap_failed": "행 리매핑",
     "row_remap_pending": "행 리매핑",
     "sample_under_load": "부하가 걸린 샘플",
@@ -229,8 +230,8 @@ LABEL = {
     "processes": "프로세스",
     "example": "예시",
     "simulated": "시뮬레이션 데이터",
-    "missing": "없는 것",
-    "enable": "켤 것",
+    "missing": "없는 값",
+    "enable": "켜는 방법",
     "gpu": "GPU",
     "since": "시작",
     "no_nodes": "아직 보고한 노드가 없습니다. 노드마다 에이전트를 시작하십시오: gpudiag agent --api URL",
@@ -244,7 +245,7 @@ LABEL = {
     "next_command": "자세히",
     "other_forms": "다른 답",
     "lookalikes": "비슷해 보이지만 아닌 것",
-    "thresholds": "한계값",
+    "thresholds": "임계값",
 }
 FREE = {  # how the owner frees what is held, by kind of owner
     "pod": (
@@ -299,12 +300,12 @@ CHANGED = {
     "last_ok": "마지막 정상({time}) 이후의 변화",
     "never": "첫 보고 이후의 변화 (정상이었던 적이 없습니다)",
     "opened": "발생",
-    "resolved": "해소",
+    "resolved": "해결",
     "gone": "GPU나 프로세스와 함께 사라짐",
 }
 DISAGREEMENT = (
     "{gpus}: 계산한 메모리와 측정한 메모리의 차이가 {share}입니다. 대개 엔진이 모델 설정과 다른 옵션으로 "
-    "실행된 경우입니다. KV 자료형이나 텐서 병렬 크기가 다르거나, 드래프트 모델이 있거나, 가중치를 적재하면서 "
+    "실행된 경우입니다. KV dtype이나 텐서 병렬 크기가 다르거나, 드래프트 모델이 있거나, 가중치를 적재하면서 "
     "양자화했거나, 다른 프로세스의 메모리가 함께 집계되었을 수 있습니다."
 )
 PARTS = {
@@ -315,7 +316,7 @@ PARTS = {
     "unaccounted": "확인되지 않음",
 }
 WHY_NOT = {
-    "thresholds": "적용 중인 한계값: {values}",
+    "thresholds": "적용 중인 임계값: {values}",
     "none": "없음",
     "fleet": "여러 노드를 함께 보는 규칙입니다. 서버에 물어보십시오",
     "no-gpu": "{node} 노드에 GPU가 보이지 않아 판단할 대상이 없습니다",

@@ -11,6 +11,7 @@ from gpudiag.client import Refused
 from gpudiag.rules.situations import Situation
 from tests.api.conftest import Api, ReportingNode
 from tests.store.conftest import postgresql, postgresql_server
+from tests.waiting import until
 
 __all__ = ["postgresql", "postgresql_server"]
 
@@ -120,15 +121,41 @@ def test_nodes_that_fall_silent_together_are_one_alarm(api: Api, four: list[Repo
     assert [f["rule"] for f in api.client.nodes()["findings"]] == ["server-ingest-gap"]
 
 
-def test_nodes_that_send_what_they_kept_are_not_called_silent(api: Api, four: list[ReportingNode]) -> None:
+def test_after_an_outage_of_the_server_nobody_is_called_silent(api: Api, four: list[ReportingNode]) -> None:
     first_kept = [node.unsent(minutes=30)[0] for node in four]
-    api.clock.now += 30 * 60.0  # in which the server could not be reached
+    api.stop()
+    api.clock.now += 30 * 60.0
+    api.start()
+    until(lambda: api.parts.writer.all_loaded)
+    works_by_the_clock(api, seconds=8)  # the agents wait before they try again
     for snapshot in first_kept:
         api.send(snapshot)
     works_by_the_clock(api, seconds=8)
     judge_together(api)
 
     assert silences(api) == []
+
+
+def test_after_an_outage_of_the_server_one_that_stays_away_is_told(
+    api: Api, four: list[ReportingNode]
+) -> None:
+    api.stop()
+    api.clock.now += 30 * 60.0
+    api.start()
+    until(lambda: api.parts.writer.all_loaded)
+    report_side_by_side(api, *four[1:], seconds=120)
+
+    assert loud(api) == [("node-0", "opened")]
+
+
+def test_a_silence_from_before_the_server_stopped_stays_told(api: Api, four: list[ReportingNode]) -> None:
+    report_side_by_side(api, *four[1:], seconds=120)
+    api.restart()
+    until(lambda: api.parts.writer.all_loaded)
+    report_side_by_side(api, *four[1:], seconds=120)
+
+    assert loud(api) == [("node-0", "opened")]
+    assert "agent-stale" in api.open_findings("node-0")
 
 
 def test_one_that_falls_silent_alone_is_told_at_once(api: Api, four: list[ReportingNode]) -> None:

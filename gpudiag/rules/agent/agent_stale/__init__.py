@@ -16,11 +16,12 @@ def agent_stale(
     """No report from this node for a while."""
     if node.pasted or node.judged_at is None:
         return None
-    age = node.age(node.judged_at)
-    if age <= max(max_intervals * node.interval, min_age_seconds):
+    age, most = node.age(node.judged_at), max(max_intervals * node.interval, min_age_seconds)
+    if age <= most:
         return None
     if node.maintenance_until is not None and node.maintenance_until > node.judged_at:
         return None
+    node.require_listening(node.judged_at, most)
     busy = age > critical_age_seconds and _was_busy(node, busy_percent)
     return Fires(
         (

@@ -23,6 +23,12 @@ def _maintained() -> Window:
     return s.window
 
 
+def _server_began(seconds_ago: float, now: float) -> Window:
+    s = Situation().passes(minutes=6)
+    s.window.unheard_since = now - seconds_ago
+    return s.window
+
+
 AT = Situation().passes(minutes=6).now
 
 CASES = [
@@ -31,5 +37,19 @@ CASES = [
     _silent(600, busy=True),
     _silent(20),
     Case("planned maintenance", _maintained, "clear", now=AT + 600),
+    Case(
+        "the server itself was away, and has just begun to listen",
+        lambda: _server_began(10, AT + 1800),
+        "unjudged",
+        gpu=None,
+        now=AT + 1800,
+    ),
+    Case(
+        "nothing came since the server began to listen a minute ago",
+        lambda: _server_began(60, AT + 1800),
+        "fires",
+        gpu=None,
+        now=AT + 1800,
+    ),
     Case("pasted text has no next report", lambda: pasted(), "clear", now=AT + 600),
 ]

@@ -20,14 +20,16 @@ def server_ingest_gap(
     """
     now = fleet.now if fleet.judged_at is None else fleet.judged_at
     reporting = [window for window in fleet.windows.values() if window.latest and not window.pasted]
-    quiet = [w for w in reporting if w.age(now) > max(max_intervals * w.interval, min_age_seconds)]
-    silent = [window for window in quiet if window.node not in fleet.catch_up]
+    most = {w.node: max(max_intervals * w.interval, min_age_seconds) for w in reporting}
+    silent = [w for w in reporting if w.age(now) > most[w.node] and w.node not in fleet.catch_up]
     if len(silent) < min_nodes or len(silent) <= min_share * len(reporting):
         return None
     last = sorted(window.received_at for window in silent)
     recent = [at for at in last if at >= last[-1] - 120.0]
     if len(recent) <= min_share * len(reporting):
         return None  # they went silent at different times
+    for window in silent:
+        window.require_listening(now, most[window.node])
     return Fires(
         (
             calculated("silent_nodes", len(recent), of=len(reporting)),

@@ -15,6 +15,13 @@ def _fleet(silent: int, nodes: int = 6, apart: float = 5.0, age: float = 200.0, 
     return Fleet(windows=windows, now=end, catch_up=frozenset(names[:catch_up]))
 
 
+def _server_began(seconds_ago: float) -> Fleet:
+    fleet = _fleet(silent=6)
+    for window in fleet.windows.values():
+        window.unheard_since = fleet.now - seconds_ago
+    return fleet
+
+
 CASES = [
     Case("five of six went silent together", lambda: _fleet(silent=5), "fires", gpu=None, severity="warning"),
     Case(
@@ -29,5 +36,7 @@ CASES = [
     Case("both of two nodes", lambda: _fleet(silent=2, nodes=2), "clear"),
     Case("all send what they kept while the server was away", lambda: _fleet(silent=6, catch_up=6), "clear"),
     Case("one catches up, four are silent", lambda: _fleet(silent=5, catch_up=1), "fires", gpu=None),
+    Case("the server was away and began to listen 10 s ago", lambda: _server_began(10), "unjudged", gpu=None),
+    Case("none came back since the server began to listen", lambda: _server_began(60), "fires", gpu=None),
     Case("all report", lambda: _fleet(silent=0), "clear"),
 ]

@@ -104,18 +104,20 @@ class Database:
         file = self.file
         if file is None or not self.embedded:
             return
-        if self._inode != _inode(file):
-            raise StoreCorrupt("store.replaced", where=file)
         with named_errors(self.engine):
+            if self._inode != _inode(file):
+                raise StoreCorrupt("store.replaced", where=file)
             wrong = outside.look(file)
         if wrong is not None:
             raise StoreCorrupt("store.damaged", where=file, reason=wrong)
 
     def start_afresh(self) -> Path | None:
         """Set a damaged file aside and go on with an empty one; returns where the old one lies."""
+        file = self.file
+        replaced = file is not None and _inode(file) not in (None, self._inode)
         self._drop_writer()
         self.engine.dispose()
-        self.damaged = set_aside(self.url)
+        self.damaged = set_aside(self.url, replaced=replaced)
         self.engine = self._opened()
         return self.damaged
 
@@ -125,7 +127,7 @@ class Database:
 
 
 def _inode(file: Path) -> int | None:
-    """Which file it is, whatever its name; None where there is none."""
-    with contextlib.suppress(OSError):
+    """Which file it is, whatever its name; None where there is none. Raises OSError where nobody may look."""
+    with contextlib.suppress(FileNotFoundError):
         return file.stat().st_ino
     return None

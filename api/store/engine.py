@@ -208,16 +208,20 @@ def named(error: BaseException, url: URL) -> StoreError:
     return StoreError("store.other", where=where, reason=said)
 
 
-def set_aside(url: URL | str, now: float | None = None) -> Path | None:
-    """Move a damaged SQLite file (and its log) out of the way; returns where it lies, None without one."""
+def set_aside(url: URL | str, now: float | None = None, *, replaced: bool = False) -> Path | None:
+    """Move a damaged SQLite file (and its log) out of the way; returns where it lies, None without one.
+
+    `replaced`: the log is of the file that was there before; whoever opens this one must not play it in.
+    """
     path = file_of(url)
     if path is None:
         return None
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
+    log_aside = path.with_name(f"{path.name}.gone-{stamp}") if replaced else aside
     moved = False
-    for suffix in ("", "-wal", "-shm"):
+    for suffix, to in (("", aside), ("-wal", log_aside), ("-shm", log_aside)):
         with contextlib.suppress(FileNotFoundError):
-            os.replace(f"{path}{suffix}", f"{aside}{suffix}")
+            os.replace(f"{path}{suffix}", f"{to}{suffix}")
             moved = True
     return aside if moved else None

@@ -29,6 +29,7 @@ def look(path: Path) -> str | None:
     """
     address = f"{path.absolute().as_uri()}?mode=ro"
     with contextlib.closing(sqlite3.connect(address, uri=True, timeout=WAIT_SECONDS)) as connection:
+        connection.execute("BEGIN")  # one moment: rows are deleted while we look
         for table in CHECKED if sqlite3.sqlite_version_info >= ONE_TABLE else ():
             (said,) = connection.execute(f"PRAGMA quick_check({table})").fetchone()
             if said != "ok":

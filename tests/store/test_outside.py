@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from api.store import Store, StoreCorrupt
+from api.store import Store, StoreCorrupt, StoreError
 from api.store.engine import MOST_LOG_BYTES, PAGE_BYTES
 from api.store.snapshots import NewSnapshot
 
@@ -114,6 +116,56 @@ def test_a_file_that_was_taken_away_is_noticed(
     store.start_afresh()
     store.look()
     assert store.snapshots.count() == 0
+
+
+def test_a_look_goes_well_while_rows_are_deleted(store: Store) -> None:
+    ended = threading.Event()
+
+    def come_and_go() -> None:
+        while not ended.is_set():
+            with store.writing() as connection:
+                store.snapshots.add(connection, [NewSnapshot(1, NOW, NOW, 1, 1, b"body")])
+            with store.writing() as connection:
+                connection.exec_driver_sql("DELETE FROM snapshots")
+
+    rows = threading.Thread(target=come_and_go)
+    rows.start()
+    try:
+        for _ in range(500):
+            store.look()
+    finally:
+        ended.set()
+        rows.join()
+
+
+def test_a_copy_that_was_put_in_place_is_set_aside_as_it_was(
+    store: Store, file: Path, reports: Reports
+) -> None:
+    reports.come(10)
+    copy = file.with_name("copy.sqlite3")
+    with contextlib.closing(sqlite3.connect(file)) as theirs, contextlib.closing(sqlite3.connect(copy)) as to:
+        theirs.backup(to)
+    reports.come(20)
+    os.replace(copy, file)
+
+    with pytest.raises(StoreCorrupt, match="replaced"):
+        store.look()
+    aside = store.start_afresh()
+    assert aside is not None
+    with contextlib.closing(sqlite3.connect(aside)) as opened:  # not with the other file's log
+        assert [(10,)] == opened.execute("SELECT count(*) FROM snapshots").fetchall()
+
+
+def test_a_file_that_nobody_may_look_at_is_not_taken_for_another(store: Store, file: Path) -> None:
+    moved = file.rename(file.with_name("kept"))
+    file.symlink_to(file)  # a loop: not even root sees what is there
+
+    with pytest.raises(StoreError) as told:
+        store.look()
+    file.unlink()
+    moved.rename(file)
+    store.look()
+    assert not isinstance(told.value, StoreCorrupt)
 
 
 def test_a_log_that_another_program_keeps_is_told_with_its_size_and_who_it_is(

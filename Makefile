@@ -17,8 +17,8 @@ test: $(VENV)/.development system
 	@$(BIN)/python -m pytest $(PYTEST)
 
 check: $(VENV)/.development
-	@$(BIN)/ruff check gpudiag api bot tests benchmarks
-	@$(BIN)/ruff format --check gpudiag api bot tests benchmarks
+	@$(BIN)/ruff check gpudiag api bot tests benchmarks docs deploy
+	@$(BIN)/ruff format --check gpudiag api bot tests benchmarks docs deploy
 	@$(BIN)/mypy
 	@$(BIN)/mypy --config-file tests/mypy.ini tests
 	@$(BIN)/python -m pytest tests/project

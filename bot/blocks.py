@@ -13,7 +13,7 @@ from bot.answer import Action, Answer, Bar, Choice, Confirm, Evidence, Figure, S
 from bot.bar import bar_lines
 from bot.mrkdwn import code_span, cut, escape, prose, sentence
 from bot.text import plain, plain_line
-from bot.words import contract_word, say
+from bot.words import contract_word, headed, say
 
 Json = dict[str, Any]
 
@@ -126,7 +126,7 @@ def short(text: str) -> Json:
 
 def fallback(answer: Answer) -> str:
     """What notifications and screen readers get: the answer and the next step in words, escaped too."""
-    state = f"{say(answer.lang, answer.state)}. " if answer.state else ""
+    state = f"{headed(answer.lang, answer.state)}. " if answer.state else ""
     step = f" {say(answer.lang, 'next')}: {prose(answer.steps[0].text)}" if answer.steps else ""
     return cut(f"{prose(answer.headline)} {state}{step}".strip(), FALLBACK)
 
@@ -134,7 +134,7 @@ def fallback(answer: Answer) -> str:
 def state_line(answer: Answer) -> str:
     facts = [sentence(fact) for fact in answer.facts]
     if answer.state:
-        facts.insert(0, f"{EMOJI.get(answer.state, '')} *{say(answer.lang, answer.state)}*".strip())
+        facts.insert(0, f"{EMOJI.get(answer.state, '')} *{headed(answer.lang, answer.state)}*".strip())
     return cut("  ·  ".join(facts), FIELD)
 
 

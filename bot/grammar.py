@@ -23,7 +23,7 @@ from bot.sentence import (
 )
 from bot.text import clean, tokens
 
-PASTED = re.compile(r"\s*(?:<@\w+>\s*)?(?:explain|paste|해설|분석)\s+(\S.*)", re.I | re.S)
+PASTED = re.compile(r"\s*(?:<@\w+>\s*)?(?:explain|paste|설명|해설|분석)\s+(\S.*)", re.I | re.S)
 FINDING = re.compile(r"[a-z]{1,3}-[0-9a-f]{6,40}\Z")
 CALCULATOR_OPTIONS = {
     "kv": "kv_dtype", "kv_dtype": "kv_dtype", "kv_cache_dtype": "kv_dtype",
@@ -245,7 +245,7 @@ VERBS = (
     Verb("status", ("status", "fleet", "nodes", "상태", "현황"), "status", status),
     Verb("why", ("why", "diagnose", "show", "왜", "진단", "원인"), "why node-3", why),
     Verb("kv", ("kv", "fit", "calc", "계산", "계산기"), "kv llama-3-8b 8192 x32 on H100", kv),
-    Verb("explain", ("explain", "paste", "해설", "분석"), "explain", nothing),
+    Verb("explain", ("explain", "paste", "설명", "해설", "분석"), "explain", nothing),
     Verb("top", ("top", "processes", "ps", "상위", "프로세스"), "top node-3 by mem", top),
     Verb("idle", ("idle", "유휴", "노는"), "idle 30", idle),
     Verb("chart", ("chart", "timeline", "graph", "그래프", "추이"), "chart node-3", chart, channel=True),
@@ -258,7 +258,14 @@ VERBS = (
         changes=True,
         channel=True,
     ),
-    Verb("ack", ("ack", "acknowledge", "확인", "접수"), "ack FINDING-ID", ack, changes=True, channel=True),
+    Verb(
+        "ack",
+        ("ack", "acknowledge", "확인", "확인함", "접수"),
+        "ack FINDING-ID",
+        ack,
+        changes=True,
+        channel=True,
+    ),
     Verb("runbook", ("runbook", "rule", "런북", "규칙"), "runbook kv-pool-reserved-idle", one_word),
     Verb("language", ("language", "lang", "언어"), "language ko", language, changes=True, channel=True),
     Verb("doctor", ("doctor", "debug", "점검", "진찰"), "doctor", nothing),

@@ -14,7 +14,7 @@ from bot.answer import Answer, By, Evidence, Step, Table
 from bot.bar import bar_lines
 from bot.blocks import GLYPHS
 from bot.text import columns, plain, plain_line
-from bot.words import contract_word, say
+from bot.words import contract_word, headed, say
 
 SIGNS = re.compile(r"([\\*_~#\[\]<>|!&])")
 
@@ -25,7 +25,7 @@ def terminal(answer: Answer, width: int = 80, colour: bool = False) -> str:
     lines = [f"{paint['bold']}{line}{paint['off']}" for line in wrapped(bare(answer.headline), width)]
     facts = [said(fact) for fact in answer.facts]
     if answer.state:
-        facts.insert(0, f"{paint.get(answer.state, '')}{say(answer.lang, answer.state)}{paint['off']}")
+        facts.insert(0, f"{paint.get(answer.state, '')}{headed(answer.lang, answer.state)}{paint['off']}")
     if facts:
         lines += wrapped("  ·  ".join(facts), width)
     if answer.bar:
@@ -155,7 +155,7 @@ def markdown(answer: Answer) -> str:
     lines = [f"### {inline(answer.headline)}", ""]
     facts = [inline(said_marked(fact)) for fact in answer.facts]
     if answer.state:
-        facts.insert(0, f"**{say(answer.lang, answer.state)}**")
+        facts.insert(0, f"**{headed(answer.lang, answer.state)}**")
     if facts:
         lines += [" · ".join(facts), ""]
     if answer.bar:
@@ -230,7 +230,7 @@ def page(answer: Answer, site: str = "") -> str:
     facts = [spans(said_marked(fact)) for fact in answer.facts]
     if answer.state:
         state = html.escape(answer.state)
-        facts.insert(0, f'<strong class="state {state}">{say(answer.lang, answer.state)}</strong>')
+        facts.insert(0, f'<strong class="state {state}">{headed(answer.lang, answer.state)}</strong>')
     if facts:
         out.append(f'<p class="facts">{" · ".join(facts)}</p>')
     if answer.bar:

@@ -16,7 +16,7 @@ SENTENCES: dict[str, str] = {
     "cursor": "{name}={text!r} 값은 커서가 아닙니다. 이전 응답의 `next` 값을 쓰십시오",
     "format": "format={form!r} 형식은 없습니다. 쓸 수 있는 형식: json, text",
     "severity": "severity={severity!r} 값은 없습니다. 쓸 수 있는 값: {known}",
-    "metric": "{metric!r} 메트릭은 이력이 없습니다. 이력이 있는 메트릭: {known}",
+    "metric": "{metric!r} 메트릭은 기록이 없습니다. 기록이 있는 메트릭: {known}",
     "sent-at": "{header} 헤더에는 보내는 쪽의 시계를 Unix 초로 적어야 합니다",
     "body.object": "본문은 JSON 객체여야 합니다",
     "body.text": "{name} 항목에는 텍스트가 필요합니다",

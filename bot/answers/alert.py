@@ -12,7 +12,7 @@ from bot.answers.diagnosis import mute_action
 from bot.cards import FLAP_SPAN, Card, Member
 from bot.numbers import span
 from bot.request import Request, Target
-from bot.words import contract_word
+from bot.words import contract_word, state_word
 
 MOST_LINES = 20
 
@@ -139,6 +139,9 @@ def of_many(card: Card, asking: Asking, now: float, blind_since: float | None) -
 
 def line(member: Member, card: Card, asking: Asking, blind_since: float | None) -> str:
     silent = member.is_open and (member.silent_since or blind_since)
-    state = asking.say("s.nodata" if silent else f"s.{member.state}")
+    if silent or member.state == "firing":
+        state = asking.say("s.nodata" if silent else "s.firing")
+    else:
+        state = state_word(asking.lang, member.state)
     headline = f": {member.headline(asking.lang)}" if card.kind == "digest" else ""
     return f"{code(where(member))}{headline} ({state})"

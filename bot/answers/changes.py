@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from urllib.parse import quote
+
 from bot.answer import Answer, By, Step, code
 from bot.answers.asking import Asking
 from bot.answers.diagnosis import asked_for, where
+from bot.answers.guidance import known_rules, no_such_rule
 from bot.numbers import moment
-from bot.questions import Json
+from bot.questions import ApiRefused, Json
 from bot.request import Request
 from bot.state import Watch
 
 LONGEST_MUTE = 7 * 86400.0
-IN_THE_API = {"watch": "GET /v1/findings", "mute": "POST /v1/mutes", "ack": "POST /v1/findings/ID/ack"}
 
 
 def allowed(request: Request, asking: Asking) -> Answer | None:
@@ -24,15 +30,64 @@ def allowed(request: Request, asking: Asking) -> Answer | None:
 
 
 def outside_chat(request: Request, asking: Asking) -> Answer:
-    """A terminal has no channel that could see who decided: what takes its place there."""
-    endpoint = IN_THE_API.get(request.verb)
-    step = asking.say("nochat.api", endpoint=code(endpoint)) if endpoint else asking.say("nochat.lang")
+    """A terminal has no channel that could see who decided: what can be typed there instead."""
     return Answer(
         headline=asking.say("nochat", verb=code(request.verb)),
         lang=asking.lang,
-        steps=(Step(step),),
+        steps=tuple(IN_A_TERMINAL[request.verb](request, asking)),
         exit_code=2,
     )
+
+
+def instead_of_watch(request: Request, asking: Asking) -> list[Step]:
+    question = f"why {request.target}" if request.target else "status"
+    server = f" --api {asking.public_url}" if asking.public_url else ""
+    return [Step(asking.say("nochat.watch"), f"watch -n 30 gpudiag ask {shlex.quote(question)}{server}")]
+
+
+def instead_of_mute(request: Request, asking: Asking) -> list[Step]:
+    mutes = asking.link("/v1/mutes") or "URL/v1/mutes"
+    if request.seconds is None:
+        ends = Step(asking.say("nochat.unmute"), f"curl -X DELETE {mutes}/ID")
+        return [Step(asking.say("nochat.mutes"), f"curl {mutes}"), ends, Step(asking.say("nochat.token"))]
+    wanted: Json = {
+        "node": request.target.name if request.target else "NODE",
+        "rule": request.options.get("rule"),
+    }
+    wanted |= {"seconds": int(request.seconds), "why": request.options.get("reason")}
+    return [Step(asking.say("nochat.send"), sent(wanted, mutes)), Step(asking.say("nochat.token"))]
+
+
+def instead_of_ack(request: Request, asking: Asking) -> list[Step]:
+    reason = {"why": request.options.get("reason")}
+    sends = [
+        Step(
+            asking.say("nochat.send"),
+            sent(
+                reason, asking.link(f"/v1/findings/{quote(finding)}/ack") or f"URL/v1/findings/{finding}/ack"
+            ),
+        )
+        for finding in request.words
+    ]
+    return [*sends, Step(asking.say("nochat.token"))]
+
+
+def sent(values: Json, address: str) -> str:
+    """The command that posts the values that are given."""
+    body = json.dumps({name: value for name, value in values.items() if value}, ensure_ascii=False)
+    return f"curl -d {shlex.quote(body)} {shlex.quote(address)}"
+
+
+def instead_of_language(request: Request, asking: Asking) -> list[Step]:
+    return [Step(asking.say("nochat.lang"))]
+
+
+IN_A_TERMINAL: Mapping[str, Callable[[Request, Asking], list[Step]]] = {
+    "watch": instead_of_watch,
+    "mute": instead_of_mute,
+    "ack": instead_of_ack,
+    "language": instead_of_language,
+}
 
 
 def watch(request: Request, asking: Asking) -> Answer:
@@ -122,9 +177,14 @@ def mute(request: Request, asking: Asking) -> Answer:
         words = asking.say("q.duration", command=asking.command(f"mute {target} 2h"))
         return Answer(headline=words, lang=asking.lang)
     rule, reason = request.options.get("rule"), request.options.get("reason", "")
-    done = asking.api.mute(
-        target.name, rule=rule, seconds=request.seconds, by=who, reason=reason, lang=asking.lang
-    )
+    try:
+        done = asking.api.mute(
+            target.name, rule=rule, seconds=request.seconds, by=who, reason=reason, lang=asking.lang
+        )
+    except ApiRefused as refusal:
+        if refusal.status != 422 or not rule or rule in (rules := known_rules(asking)):
+            raise
+        return replace(no_such_rule(rule, rules, asking), exit_code=2)
     until = moment(done.get("until"))
     what = code(target) + (f" {code(rule)}" if rule else "")
     return Answer(
@@ -170,10 +230,14 @@ def ack(request: Request, asking: Asking) -> Answer:
     if no := allowed(request, asking):
         return no
     reason = request.options.get("reason", "")
-    done = [
-        asking.api.acknowledge(finding, by=actor(asking), reason=reason, lang=asking.lang)
-        for finding in request.words
-    ]
+    done = []
+    for finding in request.words:
+        try:
+            done.append(asking.api.acknowledge(finding, by=actor(asking), reason=reason, lang=asking.lang))
+        except ApiRefused as refusal:
+            if refusal.status != 404:
+                raise
+            return no_such_finding(finding, asking)
     named = dict.fromkeys(
         acknowledged(found, finding) for found, finding in zip(done, request.words, strict=True)
     )
@@ -182,6 +246,15 @@ def ack(request: Request, asking: Asking) -> Answer:
         lang=asking.lang,
         facts=by(asking, reason),
         public=True,
+    )
+
+
+def no_such_finding(finding: str, asking: Asking) -> Answer:
+    return Answer(
+        headline=asking.say("q.finding", word=code(finding)),
+        lang=asking.lang,
+        paragraphs=(asking.say("q.finding.step", button=asking.say("b.ack")),),
+        exit_code=2,
     )
 
 

@@ -11,7 +11,7 @@ from bot.paste import from_text
 from bot.questions import Json
 from bot.request import Request, Target
 from bot.when import exact
-from bot.words import contract_word
+from bot.words import contract_word, state_word
 from gpudiag.words import words
 from gpudiag.words.gpus import looked_at, told_once
 
@@ -129,7 +129,7 @@ def facts_of(
             asking.say("confidence", confidence=contract_word(asking.lang, confidence) or confidence)
         )
     if main and main.get("state") == "acknowledged":
-        facts.append(asking.say("acked"))
+        facts.append(state_word(asking.lang, "acknowledged"))
     if found.get("source") == "simulated":
         facts.append(asking.say("simulated.data"))
     return tuple(fact for fact in facts if fact)

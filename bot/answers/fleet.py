@@ -7,6 +7,7 @@ from bot.answers.asking import Asking
 from bot.numbers import span
 from bot.questions import Json
 from bot.request import Request, Target
+from bot.words import state_word
 
 ROWS = 60
 MENU = 40
@@ -73,7 +74,11 @@ def names(nodes: list[Json]) -> list[str]:
 
 def headline(nodes: list[Json], severities: list[str], asking: Asking) -> str:
     counts = [(state, severities.count(state)) for state in BAD]
-    said = ", ".join(asking.say(f"fleet.{state}", count=count) for state, count in counts if count)
+    said = ", ".join(
+        asking.say("fleet.some", count=count, state=state_word(asking.lang, state))
+        for state, count in counts
+        if count
+    )
     gpus = [count_gpus(node) for node in nodes]
     known = [count for count in gpus if count is not None]
     state = said or asking.say("fleet.ok")
@@ -106,7 +111,7 @@ def table(nodes: list[Json], asking: Asking) -> Table:
     rows = tuple(
         (
             str(node["node"]),
-            asking.say(f"cell.{severity(node, asking)}"),
+            state_word(asking.lang, severity(node, asking)),
             "-" if count_gpus(node) is None else str(count_gpus(node)),
             str(node["verdict"].get("headline") or node["verdict"].get("rule") or "-"),
             span(node.get("age_seconds"), asking.lang),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 
 from bot.answer import Action, Answer, code
 from bot.answers.asking import Asking
 from bot.answers.checks import check_api, of_checks
 from bot.grammar import BY_NAME, VERBS, read
-from bot.questions import ApiRefused
+from bot.questions import ApiRefused, Json
 from bot.request import Problem, Request, Target
 
 
@@ -32,21 +33,9 @@ def overview(request: Request, asking: Asking) -> Answer:
 
 def runbook(request: Request, asking: Asking) -> Answer:
     wanted = request.words[0]
-    rules = {
-        str(rule.get("rule") or rule.get("id")): rule for rule in asking.api.rules(lang=asking.lang)["items"]
-    }
+    rules = known_rules(asking)
     if wanted not in rules:
-        near = difflib.get_close_matches(wanted, rules, n=3, cutoff=0.4)
-        near = near or [name for name in rules if wanted in name][:3]
-        names, all_of_them = ", ".join(code(name) for name in near), asking.link("/runbooks")
-        told = asking.say("q.near", names=names) if near else asking.say("runbook.all", count=len(rules))
-        return Answer(
-            headline=asking.say("runbook.none", word=code(wanted)),
-            lang=asking.lang,
-            paragraphs=(told,),
-            notes=(all_of_them,) if all_of_them else (),
-            actions=tuple(Action(name[:70], "ask", f"runbook {name}") for name in near),
-        )
+        return no_such_rule(wanted, rules, asking)
     rule = rules[wanted]
     url = asking.link(str(rule.get("runbook_url") or f"/runbooks/{wanted}"))
     actions = [Action(asking.say("b.runbook"), "link", url=url)] if url else []
@@ -57,6 +46,27 @@ def runbook(request: Request, asking: Asking) -> Answer:
         paragraphs=(str(rule["summary"]),) if rule.get("summary") else (),
         notes=(url,) if url else (),
         actions=tuple(actions),
+    )
+
+
+def known_rules(asking: Asking) -> dict[str, Json]:
+    return {
+        str(rule.get("rule") or rule.get("id")): rule for rule in asking.api.rules(lang=asking.lang)["items"]
+    }
+
+
+def no_such_rule(wanted: str, rules: Collection[str], asking: Asking) -> Answer:
+    """No rule has this name: those that are like it, one press away."""
+    near = difflib.get_close_matches(wanted, rules, n=3, cutoff=0.4)
+    near = near or [name for name in rules if wanted in name][:3]
+    names, all_of_them = ", ".join(code(name) for name in near), asking.link("/runbooks")
+    told = asking.say("q.near", names=names) if near else asking.say("runbook.all", count=len(rules))
+    return Answer(
+        headline=asking.say("runbook.none", word=code(wanted)),
+        lang=asking.lang,
+        paragraphs=(told,),
+        notes=(all_of_them,) if all_of_them else (),
+        actions=tuple(Action(name[:70], "ask", f"runbook {name}") for name in near),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from bot.answer import Answer
 from bot.answers import Asking, answer_text
 from bot.answers.alert import of_card
+from bot.answers.asking import Place
 from bot.blocks import message
 from bot.cards import Card, Member
 from bot.examples import en, ko
@@ -29,7 +30,13 @@ WORDS = {"en": en, "ko": ko}
 
 def answers(lang: str = "en") -> dict[str, Answer]:
     """The main answers by name, as they would be given to example questions."""
-    asking = Asking(api=ExampleApi(lang), lang=lang, now=NOW, public_url="https://gpudiag.example.com")
+    asking = Asking(
+        api=ExampleApi(lang),
+        lang=lang,
+        now=NOW,
+        public_url="https://gpudiag.example.com",
+        place=Place("T0001", "C0001", "U0001"),
+    )
     asked = {
         "why": "why node-3",
         "why-gpu": "why node-3:1",

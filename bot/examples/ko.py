@@ -26,4 +26,4 @@ NO_REPORT = "이 호스트의 보고가 6분 동안 없음"
 WORKING = "정상 동작 중"
 SILENT = "에이전트 응답 없음"
 ASKED = "물어보신 대상(pid 4121)이 실행되는 곳: node-3:0."
-ASSUMPTIONS = ["bf16 KV 캐시", "텐서 병렬 없음", "프리픽스 공유 없음"]
+ASSUMPTIONS = ["bf16 KV 캐시", "텐서 병렬 없음", "접두사 공유 없음"]

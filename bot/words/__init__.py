@@ -46,6 +46,19 @@ def _said(value: object, language: str) -> object:
     return in_language(value, language)
 
 
+def state_word(lang: str, state: str) -> str:
+    """How every surface says a severity, or the state of a finding."""
+    said = words(lang)
+    word: str = said.SEVERITY.get(state) or said.STATE[state]
+    return word
+
+
+def headed(lang: str, state: str) -> str:
+    """The same where it begins a line."""
+    word = state_word(lang, state)
+    return word[:1].upper() + word[1:]
+
+
 def contract_word(lang: str, name: str) -> str | None:
     """A word of the contract (measured, likely, …) as every surface says it; None where it is none."""
     said = words(lang)

@@ -107,7 +107,7 @@ def block(one: Json) -> str:
 
 
 def element(one: Json) -> str:
-    label = html.escape((one.get("text") or one.get("placeholder"))["text"])
+    label = html.escape((one["text"] if "text" in one else one["placeholder"])["text"])
     kind = "button primary" if one.get("style") == "primary" else "button"
     return f'<span class="{kind}{" select" if one["type"] == "static_select" else ""}">{label}</span>'
 

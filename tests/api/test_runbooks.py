@@ -67,7 +67,7 @@ def test_curl_is_given_korean_as_utf_8(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "line"), [("en", "persistence-off                note"), ("ko", "꺼져 있습니다.")]
+    ("language", "line"), [("en", "persistence-off                info"), ("ko", "꺼져 있습니다.")]
 )
 def test_the_list_of_rules_by_curl_is_text(api: Api, language: str, line: str) -> None:
     listed = api.ask("GET", f"/runbooks?lang={language}", headers={"Accept": "*/*"})

@@ -171,7 +171,7 @@ def test_buttons_about_a_node_that_is_called_like_a_word_of_a_sentence(
     assert [(mute["node"], mute["rule"]) for mute in muted] == [("slow", "kv-pool-reserved-idle")]
 
 
-def test_what_the_api_refuses_is_told_in_the_language_of_the_question(journey, server: Api):
+def test_what_is_not_there_is_told_in_the_language_of_the_question(journey, server: Api):
     person, _ = journey
     person.types("watch all")
 
@@ -181,10 +181,10 @@ def test_what_the_api_refuses_is_told_in_the_language_of_the_question(journey, s
     }
 
     assert korean == {
-        "'f-0000000000aa' 진단이 없습니다. 목록은 /v1/findings 주소에 있습니다",
-        "'no-such-rule' 규칙이 없습니다. 목록은 /v1/rules 주소에 있습니다",
+        "열려 있는 f-0000000000aa 진단이 없습니다",
+        "no-such-rule 규칙이 없습니다",
     }
-    assert title(person.asks("ack f-0000000000aa")).startswith("there is no finding")
+    assert title(person.asks("ack f-0000000000aa")) == "There is no open finding f-0000000000aa"
 
 
 def test_pasted_output_is_diagnosed(journey, slack: SlackDouble):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import msgspec
 import pytest
@@ -180,9 +182,9 @@ def test_the_help_of_the_terminal_offers_what_a_terminal_has(capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("command", "instead"),
     [
-        ("mute node-3 2h", "POST /v1/mutes"),
-        ("watch node-3", "GET /v1/findings"),
-        ("ack 7", "POST /v1/findings/ID/ack"),
+        ("mute off node-3", "curl -X DELETE"),
+        ("watch node-3", "watch -n 30 gpudiag ask 'why node-3'"),
+        ("ack 7", "/v1/findings/7/ack"),
         ("language ko", "--lang ko"),
     ],
 )
@@ -191,6 +193,20 @@ def test_what_needs_a_channel_is_refused_with_what_a_terminal_has_instead(
 ) -> None:
     assert main(["ask", command, "--api", NOBODY]) == 2
     assert instead in capsys.readouterr().out
+
+
+def test_a_mute_refused_in_a_terminal_names_the_command_that_mutes(
+    api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=6)
+    assert main(["ask", "mute node-3 thermal-hw-slowdown 2h new fans", "--api", api.url]) == 2
+    (command,) = (line for line in capsys.readouterr().out.splitlines() if "curl" in line)
+    *_, body, address = shlex.split(command)
+    with urlopen(Request(address, body.encode()), timeout=10) as answered:
+        assert 201 == answered.status
+
+    (held,) = api.ask("GET", "/v1/mutes")["items"]
+    assert ("node-3", "thermal-hw-slowdown", "new fans") == (held["node"], held["rule"], held["why"])
 
 
 def test_every_option_says_what_it_is_and_names_its_variable_as_all_do() -> None:
@@ -223,7 +239,7 @@ def test_the_list_of_rules_speaks_as_the_diagnosis_does(capsys: pytest.CaptureFi
 
     assert korean.startswith("agent: 상태를 볼 수 있는지.\n")
     assert english.startswith("agent: Whether we can see at all.\n")
-    assert ["참고", "note"] == [_severity_shown("agent-blind", said) for said in (korean, english)]
+    assert ["정보", "info"] == [_severity_shown("agent-blind", said) for said in (korean, english)]
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -255,3 +271,16 @@ def test_a_recording_that_was_sent_is_told_in_the_language_that_was_asked_for(
     assert capsys.readouterr().out == f"{api.url} 주소로 스냅샷 {count}개를 보냈습니다.\n"
     assert main(["replay", str(file), "--api", api.url, "--lang", "en"]) == 0
     assert capsys.readouterr().out == f"Snapshots sent to {api.url}: {count}.\n"
+
+
+@pytest.mark.parametrize("variable", ["GPUDIAG_API_URL", "GPUDIAG_API"])
+def test_questions_go_where_the_bot_or_the_agent_is_told_to_go(
+    variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("GPUDIAG_API_URL", raising=False)
+    monkeypatch.setenv(variable, "http://127.0.0.1:9")
+
+    code = main(["check", "node-3"])
+
+    assert code == 3
+    assert "http://127.0.0.1:9" in "".join(capsys.readouterr())

@@ -154,7 +154,7 @@ def test_more_calculated_than_its_processes_hold_disagrees() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "another KV dtype"), ("ko", "KV 자료형이나 텐서 병렬 크기가 다르거나")]
+    ("language", "said"), [("en", "another KV dtype"), ("ko", "KV dtype이나 텐서 병렬 크기가 다르거나")]
 )
 def test_what_a_disagreement_usually_means_is_said_once(language: Language, said: str) -> None:
     story = serving(model=LLAMA, pool_bytes=30 * GIB).passes(minutes=1)

@@ -58,7 +58,7 @@ def test_it_is_told_in_korean_with_the_same_names() -> None:
 
     idle, busy = vllm_idle().window, vllm_busy().window
     assert "GPU 0: 진단 있음(ok). memory_used_bytes = " in told("kv-pool-reserved-idle", idle)
-    assert "적용 중인 한계값: min_used_share = " in told("kv-pool-reserved-idle", idle)
+    assert "적용 중인 임계값: min_used_share = " in told("kv-pool-reserved-idle", idle)
     assert "GPU 0: 해당 없음." in told("kv-pool-reserved-idle", busy)
     assert "서버에 물어보십시오" in told("hang-suspect-rank", idle)
     assert "노드에 GPU가 보이지 않아" in told("gpu-free", Situation(gpus=0).passes(minutes=1).window)

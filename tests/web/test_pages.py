@@ -47,7 +47,7 @@ def test_the_fleet_is_worst_first(page: Page) -> None:
     page.goto("/")
 
     severities = page.locator("table.fleet .sev").all_inner_texts()
-    order = ["critical", "warning", "cannot tell", "note", "normal"]
+    order = ["critical", "warning", "cannot tell", "info", "normal"]
     assert severities == sorted(severities, key=order.index)
     assert severities[0] == "critical"
 

@@ -15,7 +15,7 @@ REFUSED = {
         "{tool} 출력으로 보입니다. gpudiag는 NVIDIA GPU만 읽으므로 이 장치에 대해서는 판단하지 못합니다"
     ),
     "other-tool": (
-        "{tool} 출력으로 보이며, gpudiag는 이것을 읽지 않습니다. 같은 머신에서 드라이버가 알려 주는 것을 "
+        "{tool} 출력으로 보이며, gpudiag는 이것을 읽지 않습니다. 같은 장비에서 드라이버가 알려 주는 것을 "
         "붙여넣으십시오: `nvidia-smi -q`, 실패가 있었다면 `dmesg -T | grep -i -E 'nvrm|xid'`"
     ),
     "nothing-came": (
@@ -102,7 +102,7 @@ REFUSED = {
     "settings-tables": "{place}: {example}처럼 이름이 있는 테이블이어야 합니다",
     "settings-no-option": "{place}: {name!r} 옵션은 없습니다. 쓸 수 있는 옵션: {known}",
     "threshold-no-rule": '"{rule}" 규칙은 없습니다. `gpudiag rules`로 규칙 목록을 보십시오',
-    "threshold-none": 'rules.{rule}: "{name}" 한계값은 없습니다. 쓸 수 있는 한계값: {known}',
+    "threshold-none": 'rules.{rule}: "{name}" 임계값은 없습니다. 쓸 수 있는 임계값: {known}',
     "threshold-wants-number": "rules.{rule}.{name}: {example!r} 같은 숫자를 지정하십시오. 받은 값: {got!r}",
     "threshold-wants": "rules.{rule}.{name}: {example!r} 같은 값을 지정하십시오. 받은 값: {got!r}",
     "settings-threshold": "{place}: {wrong}",

@@ -30,7 +30,10 @@ from tests.waiting import PATIENCE_SECONDS, until
 __all__ = ["postgresql", "postgresql_server"]
 
 EVERY_SNAPSHOT = "SELECT n.name, s.sequence FROM snapshots s JOIN nodes n ON n.id = s.node_id"
-START = "import sys; from gpudiag.cli import main; sys.exit(main())"
+START = """import faulthandler, signal, sys
+faulthandler.register(signal.SIGUSR1)
+from gpudiag.cli import main
+sys.exit(main())"""
 
 
 class Process:
@@ -57,8 +60,18 @@ class Process:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=PATIENCE_SECONDS)
+        try:
+            self.process.communicate(timeout=PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it does not end; its threads are in\n{self.threads()}") from None
         return self.process.returncode
+
+    def threads(self) -> str:
+        """What each of its threads does, as it prints it; it is killed then."""
+        self.process.send_signal(signal.SIGUSR1)
+        time.sleep(1)
+        self.process.kill()
+        return self.process.communicate()[1]
 
     def fails(self) -> str:
         """What it says when it does not start."""

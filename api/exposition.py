@@ -1,6 +1,7 @@
 """What Prometheus reads of us: findings as time series, the fleet, and how this server does.
 
 Names keep to Prometheus' habits: base units, `_total` for counters; no label grows with processes.
+Of each GPU there are the few values that a picture of its day needs; the rest are the exporters' work.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from api.nodes import SILENT_INTERVALS
 from api.together import FLEET
 from gpudiag import __version__
 from gpudiag.model import SEVERITY_ORDER, Finding
@@ -17,7 +19,14 @@ if TYPE_CHECKING:
     from api.nodes import NodeState
     from api.parts import Parts
 
-Labels = dict[str, str | None]
+GPU_READINGS = {
+    "utilization_percent": "Share of time in which a kernel ran.",
+    "memory_used_bytes": "Memory in use, without the driver's reserve where NVML tells them apart.",
+    "memory_total_bytes": "Memory of the GPU.",
+    "power_watts": "Power drawn.",
+    "temperature_celsius": "Temperature of the GPU.",
+}
+"""Fields of a GPU in a snapshot. What was not read has no series, and a silent node has none at all."""
 
 
 def exposition(here: Parts) -> str:
@@ -28,34 +37,33 @@ def exposition(here: Parts) -> str:
 def _families(here: Parts) -> Iterator[str]:
     now = here.answers.now()
     states = [state for state in list(here.judge.nodes.values()) if state.checkup is not None]
-    yield _family("gpudiag_build_info", "gauge", "The running version.", [({"version": __version__}, 1)])
+    yield _family("gpudiag_build_info", "gauge", "The running version.", [(_labels(version=__version__), 1)])
     counts = dict.fromkeys(SEVERITY_ORDER, 0)
     for state in states:
         counts[here.judge.verdict(state, "en")["severity"]] += 1
     yield _family(
         "gpudiag_nodes", "gauge", "Nodes by the severity of their verdict.",
-        [({"severity": severity}, count) for severity, count in counts.items()],
+        [(_labels(severity=severity), count) for severity, count in counts.items()],
     )  # fmt: skip
-    found: list[tuple[Labels, float]] = []
-    since: list[tuple[Labels, float]] = []
+    found: list[tuple[str, float]] = []
+    since: list[tuple[str, float]] = []
     for node, finding, quiet in _findings(here, states, now):
-        labels: Labels = {
+        known = {
             "node": node,
             "gpu": None if finding.gpu is None else str(finding.gpu),
             "uuid": finding.gpu_uuid,
             "rule": finding.rule,
             "severity": finding.severity,
         }
-        told: Labels = {"confidence": finding.confidence, "state": finding.state, "quiet": quiet}
-        found.append(({**labels, **told}, 1))
+        told = _labels(**known, confidence=finding.confidence, state=finding.state, quiet=quiet)
+        found.append((told, 1))
         if finding.since is not None:
-            since.append((labels, round(finding.since, 3)))
-    ages: list[tuple[Labels, float]] = [
-        ({"node": state.name}, round(state.window.age(now), 1)) for state in states
-    ]
+            since.append((_labels(**known), round(finding.since, 3)))
+    ages = [(_labels(node=state.name), round(state.window.age(now), 1)) for state in states]
     yield _family("gpudiag_finding", "gauge", "A finding that is open now.", found)
     yield _family("gpudiag_finding_since_timestamp_seconds", "gauge", "When it opened.", since)
     yield _family("gpudiag_snapshot_age_seconds", "gauge", "Age of a node's newest snapshot.", ages)
+    yield from _gpu_readings(states, now)
     writer = here.writer
     for name, kind, text, value in (
         ("gpudiag_snapshots_stored_total", "counter", "Snapshots stored.", writer.stored),
@@ -82,7 +90,20 @@ def _families(here: Parts) -> Iterator[str]:
         ),
         ("gpudiag_start_time_seconds", "gauge", "When this server started.", here.started_at),
     ):
-        yield _family(name, kind, text, [({}, value)])
+        yield _family(name, kind, text, [("", value)])
+
+
+def _gpu_readings(states: Iterable[NodeState], now: float) -> Iterator[str]:
+    gpus = [
+        (_labels(node=state.name, gpu=str(gpu.index)), gpu)
+        for state in states
+        if state.window.latest is not None
+        and state.window.age(now) <= SILENT_INTERVALS * state.window.interval
+        for gpu in state.window.latest.gpus
+    ]
+    for name, text in GPU_READINGS.items():
+        values = [(labels, value) for labels, gpu in gpus if (value := getattr(gpu, name)) is not None]
+        yield _family(f"gpudiag_gpu_{name}", "gauge", text, values)
 
 
 def _findings(
@@ -106,12 +127,16 @@ def _one_of_each(findings: Iterable[Finding]) -> Iterable[Finding]:
     return first.values()
 
 
-def _family(name: str, kind: str, text: str, values: Iterable[tuple[Labels, float]]) -> str:
+def _family(name: str, kind: str, text: str, values: Iterable[tuple[str, float]]) -> str:
     lines = [f"# HELP {name} {text}\n# TYPE {name} {kind}\n"]
-    for labels, value in values:
-        told = ",".join(f'{key}="{_escaped(known)}"' for key, known in labels.items() if known is not None)
-        lines.append(f"{name}{{{told}}} {value}\n" if told else f"{name} {value}\n")
+    lines += [f"{name}{labels} {value}\n" for labels, value in values]
     return "".join(lines)
+
+
+def _labels(**known: str | None) -> str:
+    """As they stand after a metric's name; without those that are not known."""
+    told = ",".join(f'{name}="{_escaped(value)}"' for name, value in known.items() if value is not None)
+    return f"{{{told}}}"
 
 
 def _escaped(text: str) -> str:

@@ -75,6 +75,31 @@ def test_prometheus_reads_what_many_nodes_share_and_of_what_nobody_is_to_be_told
     assert set(told) == {"node-2"}
 
 
+def test_prometheus_reads_what_a_gpu_reads_and_nothing_in_place_of_what_it_does_not(
+    api: Api, node: ReportingNode
+) -> None:
+    node.gpu(0).shows(utilization_percent=97.0, temperature_celsius=61, power_watts=None)
+    node.passes(minutes=1)
+
+    text = api.ask("GET", "/metrics")
+
+    assert 'gpudiag_gpu_utilization_percent{node="node-3",gpu="0"} 97.0\n' in text
+    assert 'gpudiag_gpu_temperature_celsius{node="node-3",gpu="0"} 61.0\n' in text
+    assert "gpudiag_gpu_power_watts{" not in text
+
+
+def test_prometheus_reads_nothing_old_of_a_silent_node(api: Api, node: ReportingNode) -> None:
+    node.gpu(0).shows(utilization_percent=97.0)
+    node.passes(minutes=1)
+    assert "gpudiag_gpu_utilization_percent{" in api.ask("GET", "/metrics")
+
+    api.time_passes(120.0)
+
+    text = api.ask("GET", "/metrics")
+    assert "gpudiag_gpu_utilization_percent{" not in text
+    assert 'gpudiag_snapshot_age_seconds{node="node-3"} 120.0\n' in text
+
+
 def test_ready_means_that_reports_are_taken(api: Api) -> None:
     assert api.ask("GET", "/readyz")["status"] == "ready"
 

@@ -74,7 +74,8 @@ SENTENCES: dict[str, str] = {
     # 권한
     "token.unknown": "여기서 모르는 토큰이거나 폐기된 토큰입니다. 확인하십시오: gpudiag token list",
     "token.missing": (
-        "토큰이 필요합니다. 'Authorization: Bearer …' 헤더로 보내십시오. 만드는 명령: gpudiag token create"
+        "토큰이 필요합니다. 'Authorization: Bearer …' 헤더로 보내십시오. 서버에서 토큰을 "
+        "만드십시오: 조회는 `gpudiag token create reader`, 보고는 `gpudiag token create agent NODE`"
     ),
     "token.form": "Authorization 헤더는 'Bearer TOKEN' 형식이어야 합니다",
     "token.role": (
@@ -85,7 +86,10 @@ SENTENCES: dict[str, str] = {
         "이 토큰은 {bound} 이름으로 보고하는 토큰이며 {node} 이름으로는 보고할 수 없습니다. "
         "새로 만드십시오: gpudiag token create agent {node}"
     ),
-    "simulated.only": "이 서버는 시뮬레이션한 노드만 보여 주며 외부의 보고를 받지 않습니다",
+    "simulated.only": (
+        "이 서버는 시뮬레이션한 노드만 보여 주며 외부의 보고를 받지 않습니다. "
+        "보고를 받는 서버는 이렇게 시작하십시오: gpudiag serve"
+    ),
     "too.open": (
         "serve: {host} 주소는 다른 장비에서 접근할 수 있는데 아직 토큰이 없습니다. "
         "먼저 토큰을 만들거나(gpudiag token create reader) 127.0.0.1을 쓰십시오"
@@ -181,7 +185,7 @@ SENTENCES: dict[str, str] = {
     "demo.ready": (
         "시뮬레이션한 노드 8개가 {url} 주소로 보고합니다\n"
         "  페이지      {url}/    {url}/nodes/{node}\n"
-        "  시뮬레이터  {url}/simulator    대화  {url}/chat\n"
+        "  시뮬레이터  {url}/simulator    채팅  {url}/chat\n"
         "다른 터미널에서 이유를 물어보십시오:\n"
         "  curl '{url}/diagnose?node={node}'\n"
         "  {gpudiag} why node-7 --api {url}\n"

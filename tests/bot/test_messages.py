@@ -15,6 +15,7 @@ from bot.answers.asking import Asking
 from bot.answers.diagnosis import drawn
 from bot.blocks import explain_modal, home, message
 from bot.examples import NOW, ExampleApi, answers, card
+from bot.grammar import VERBS
 from bot.markdown import markdown, page, terminal
 from bot.request import Target
 from tests.doubles.slack import judge
@@ -78,6 +79,12 @@ def mrkdwn(node: Any) -> list[str]:
         own = [node["text"]] if node.get("type") == "mrkdwn" else []
         return own + [text for value in node.values() for text in mrkdwn(value)]
     return [text for item in node for text in mrkdwn(item)] if isinstance(node, list) else []
+
+
+def test_the_example_of_the_help_is_that_of_a_channel() -> None:
+    offered = " ".join(answers()["help"].paragraphs)
+
+    assert [verb.name for verb in VERBS if f"/gpu {verb.name}" not in offered] == []
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])

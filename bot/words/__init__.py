@@ -1,6 +1,6 @@
 """The bot's own sentences, one file per language.
 
-What rules say comes from the API, the words of the contract (measured, likely) from gpudiag.words.
+What rules say comes from the API, the words of the contract (critical, measured, likely) from gpudiag.words.
 
 To add a language: one file with every key of en.py, and its line in `LANGUAGES`.
 """

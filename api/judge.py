@@ -1,7 +1,7 @@
-"""Windows of every node in memory, judged as snapshots arrive.
+"""Every node, judged as its snapshots arrive.
 
-A node's window is built from the store when it is first needed, and then kept up to date in place. What
-changes goes into the feed, which the writer writes. Knows no HTTP; the clock is given.
+A node's window is built from the store when it is first needed, and then kept up to date in place (see
+api/windows.py). What changes goes into the feed, which the writer writes. Knows no HTTP; the clock is given.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from typing import Any, cast
 
 import msgspec
 
-from api.earlier import recall_xids
 from api.feed import Feed, in_order
-from api.intake import FUTURE_SECONDS
 from api.nodes import SILENT_INTERVALS, NodeState, Place, place_of_node
 from api.signs import CALM_SECONDS, NEVER_CALM, signs_of
 from api.store import Store, StoreError
-from api.store.snapshots import StoredNode, StoredSnapshot, start_key
+from api.store.snapshots import StoredNode
 from api.together import TOGETHER, Together
+from api.windows import Windows
 from gpudiag.changes import Key, OpenFinding, key_of, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
 from gpudiag.explain import explain, verdict_of
@@ -28,15 +27,11 @@ from gpudiag.ledger import ledger_of
 from gpudiag.model import SEVERITY_ORDER, Checkup, Finding, Severity, Snapshot
 from gpudiag.settings import Settings
 from gpudiag.verdict import verdict_of_node
-from gpudiag.window import W5, W30, OtherLayout, Window
+from gpudiag.window import Window
 from gpudiag.words import LANGUAGES, Language
 
 log = logging.getLogger("gpudiag.judge")
 
-FINE_SECONDS = W5 + 20.0  # what the finest rows cover
-MINUTE = 60.0  # the finest of the rows that are packed
-REBUILT_SECONDS = 3600.0  # how far back a window is read again at most
-LATE_SECONDS = 15.0  # so long after the last report that came late no more of them are waited for
 WAITS_SECONDS = 15.0  # no newer snapshot came that would have had a node judged
 
 
@@ -44,13 +39,12 @@ class Judge:
     """The nodes of this process, and the one way in which they are judged."""
 
     def __init__(self, store: Store, settings: Settings, rules: Ruleset, clock: Callable[[], float]) -> None:
-        self.store, self.settings, self.rules, self.clock = store, settings, rules, clock
+        self.store, self.rules, self.clock = store, rules, clock
         self.nodes: dict[str, NodeState] = {row.name: NodeState(row) for row in store.snapshots.nodes()}
         self.feed = Feed(store, clock)
+        self.windows = Windows(store, settings, self.feed, clock)
         self.together = Together(store, self.nodes, self.feed, rules, clock)
-        self._began = clock()
         self._turn = 0
-        self._told_of_layout = False
 
     # ---- nodes
 
@@ -77,7 +71,7 @@ class Judge:
         if state is None or state.id != row.id:
             state = self.nodes[name] = NodeState(row)
         with state.lock:
-            if not state.loaded or self._lacks_late_ones(state, self.clock()):
+            if not state.loaded or self.windows.lacks_late_ones(state, self.clock()):
                 self._load(state)
                 state.version = row.version
             else:
@@ -91,7 +85,7 @@ class Judge:
         state.open = self.store.episodes.open_of(state.id)
         state.version, state.changed_at = row.version, row.changed_at
         for stored in rows:
-            if self.fold_stored(state, stored):
+            if self.windows.fold_stored(state, stored):
                 late = stored.received_at - stored.taken_at > 2.0 * state.window.interval
                 self._examine(state, stored.taken_at if late else stored.received_at, keep=False)
         if not rows:
@@ -125,20 +119,10 @@ class Judge:
     def add_node(self, node_id: int, name: str) -> NodeState:
         now = self.clock()
         state = NodeState(StoredNode(node_id, name, now, now, 0, None, None))
-        self._declare(state)
+        self.windows.declare(state)
         state.loaded = True
         self.nodes[name] = state
         return state
-
-    def _declare(self, state: NodeState) -> None:
-        """Tell the window what settings and people say about its node."""
-        declared = self.settings.declared(state.name)
-        window = state.window
-        window.expected_gpus = declared.expected_gpus
-        if declared.workloads is not None:
-            window.allowed_workloads, window.workloads_declared = declared.workloads, True
-        kept = self.feed.maintained.get(state.id)
-        window.maintenance_until = kept.until if kept else None
 
     def _load(self, state: NodeState) -> None:
         """What is open, and the window."""
@@ -146,65 +130,10 @@ class Judge:
         self._build(state)
 
     def _build(self, state: NodeState) -> None:
-        """Build the window from the newest snapshots and what was packed of the older ones."""
-        newest = self.store.snapshots.newest(state.id)
-        packed = self.store.snapshots.packed(state.id) if newest is not None else None
-        rows = self._stored_since(state, newest, packed[0] if packed else 0.0) if newest is not None else []
-        state.window.end()
-        state.window = Window(state.name)
-        self._declare(state)
-        state.window.unheard_since = None if state.arrived_at else self._began
-        for row in rows:
-            self.fold_stored(state, row)
-        if packed is not None:
-            state.packed_at = packed[0]
-            self._unpack(state, packed[1])
-        if rows:
-            recall_xids(self.store, state.id, state.window)
+        """The window, and the node judged by it."""
+        if self.windows.build(state):
             self._examine(state, self._now_of(state, self.clock()), keep=self.store.embedded)
-        state.late_at = None
         state.loaded = True
-
-    def _stored_since(self, state: NodeState, newest: float, packed_at: float) -> list[StoredSnapshot]:
-        """What the finest rows want, and what came after the coarser ones were packed."""
-        first = max(min(newest - FINE_SECONDS, packed_at), newest - REBUILT_SECONDS)
-        first -= first % MINUTE + 0.001  # a minute that was packed in its middle is read as a whole
-        return self.store.snapshots.between(state.id, first, newest)
-
-    @staticmethod
-    def _lacks_late_ones(state: NodeState, now: float) -> bool:
-        """Whether late reports are to be read from the store: they stopped coming, from the only agent."""
-        return state.late_at is not None and now - state.late_at >= LATE_SECONDS and not state.two_agents
-
-    def _unpack(self, state: NodeState, packed: bytes) -> None:
-        """Put a node's older past before what was just read of it; one that cannot be read is told."""
-        try:
-            state.window.unpack(packed)
-        except OtherLayout:
-            if not self._told_of_layout:  # after an update it is so of every node
-                log.warning(
-                    "%s, and any other node from before an update, starts anew with its older past:"
-                    " another version packed it",
-                    state.name,
-                )
-            self._told_of_layout = True
-        except (msgspec.DecodeError, ValueError, TypeError):
-            log.warning("the packed window of %s cannot be read; its older past starts anew", state.name)
-
-    def fold_stored(self, state: NodeState, row: StoredSnapshot) -> bool:
-        """Fold a stored snapshot in; one that cannot be read is left out and told."""
-        try:
-            snapshot = row.snapshot()
-        except Exception:
-            log.exception("a stored snapshot of %s cannot be read and is left out", state.name)
-            return False
-        state.last_id = max(state.last_id, row.id)
-        if row.received_at >= self._began:
-            state.window.unheard_since = None
-        if snapshot.agent is not None:
-            key = start_key(state.name, snapshot.agent.start_id)
-            state.note_start(key, snapshot.agent.sequence, snapshot.taken_at)
-        return self._fold(state, snapshot, row.received_at)
 
     def forget(self, name: str) -> None:
         state = self.nodes.pop(name, None)
@@ -220,7 +149,7 @@ class Judge:
         state.window.unheard_since = None
         with state.lock:
             try:
-                if self._fold(state, snapshot, received_at):
+                if self.windows.fold(state, snapshot, received_at):
                     self._judge_in_time(state, received_at)
             except Exception:  # one snapshot must not stop the reports of all the others
                 log.exception("%s cannot be judged; its snapshot is stored", state.name)
@@ -250,19 +179,6 @@ class Judge:
         if state.waits:
             self._examine(state, self._now_for(state.window, state.window.received_at), keep=True)
             state.window.rest()
-
-    def _fold(self, state: NodeState, snapshot: Snapshot, received_at: float) -> bool:
-        window = state.window
-        clock_went_back = received_at < window.time - FUTURE_SECONDS  # our own, by which all times are told
-        if window.latest is not None and snapshot.taken_at <= window.time and not clock_went_back:
-            if window.time - REBUILT_SECONDS < snapshot.taken_at < window.time:
-                state.late_at = received_at  # it belongs before others: the window is built anew
-            return False
-        interval = snapshot.agent.interval_seconds if snapshot.agent else 10.0
-        late = received_at - snapshot.taken_at > 2.0 * interval
-        window.add(snapshot, snapshot.taken_at if late else received_at)
-        window.clock_offset_seconds = state.offset or None
-        return True
 
     # ---- judging
 
@@ -379,7 +295,7 @@ class Judge:
                     log.exception("%s cannot be judged", state.name)
 
     def _judge_by_clock(self, state: NodeState, now: float) -> None:
-        if self.store.embedded and self._lacks_late_ones(state, now):
+        if self.store.embedded and self.windows.lacks_late_ones(state, now):
             with state.lock:
                 self._build(state)
         window = state.window
@@ -450,22 +366,8 @@ class Judge:
 
         With a `span` by nothing but the snapshots of the last `span` seconds before.
         """
-        newest = self.store.snapshots.newest_before(state.id, at)
-        if newest is None:
-            return None
-        window = Window(state.name)
-        declared = self.settings.declared(state.name)
-        window.expected_gpus = declared.expected_gpus
-        if declared.workloads is not None:
-            window.allowed_workloads, window.workloads_declared = declared.workloads, True
-        for row in self.store.snapshots.between(state.id, newest - (span or W30), at):
-            try:
-                snapshot = row.snapshot()
-            except Exception:
-                log.exception("a stored snapshot of %s cannot be read and is left out", state.name)
-                continue
-            window.add(snapshot, min(row.received_at, snapshot.taken_at + 2.0 * window.interval))
-        if window.latest is None:
+        window = self.windows.of_the_past(state, at, span)
+        if window is None:
             return None
         checkup = examine(window, self.rules, at)
         known = {key_of(f): f for f in (e.finding for e in self.store.episodes.open_at(state.id, at))}
@@ -478,14 +380,3 @@ class Judge:
             checkup.findings.append(finding)
         checkup.findings.sort(key=lambda finding: precedence(finding, self.rules))
         return window, checkup
-
-    # ---- packing
-
-    def packed(self, states: Iterable[NodeState]) -> Iterator[tuple[int, float, bytes]]:
-        """(node id, window's time, packed window) of those whose window moved on."""
-        for state in states:
-            if state.loaded and state.window.latest is not None and state.window.time > state.packed_at:
-                with state.lock:
-                    packed, at = state.window.pack(), state.window.time
-                yield state.id, at, packed
-                state.packed_at = at

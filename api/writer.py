@@ -379,7 +379,7 @@ class Writer:
         for first in range(0, len(states), 50):
             some = states[first : first + 50]
             # Before the pen is taken: who acknowledges has a node first, and then the pen.
-            entries = list(self.judge.packed(some))
+            entries = list(self.judge.windows.packed(some))
             with self.store.writing() as connection:
                 for entry in entries:
                     self.store.snapshots.save_packed(connection, *entry)

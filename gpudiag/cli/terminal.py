@@ -51,8 +51,8 @@ def add_api_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--api",
         metavar="URL",
-        default=os.environ.get("GPUDIAG_API_URL", API_URL),
-        help=f"address of the API ({API_URL}); GPUDIAG_API_URL",
+        default=os.environ.get("GPUDIAG_API_URL") or os.environ.get("GPUDIAG_API") or API_URL,
+        help=f"address of the API ({API_URL}); GPUDIAG_API_URL, or GPUDIAG_API as the agent has it",
     )
     parser.add_argument(
         "--token-file",

@@ -78,7 +78,7 @@ def test_an_odd_server_is_told_in_one_line(
     said: bytes, words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with answering(lambda asked: asked.sendall(said)) as url:
-        monkeypatch.setenv("GPUDIAG_API", url)
+        monkeypatch.setenv("GPUDIAG_API_URL", url)
 
         code = main(words)
 

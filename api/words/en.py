@@ -69,7 +69,8 @@ SENTENCES: dict[str, str] = {
     # who may do what
     "token.unknown": "the token is not known here, or was revoked; see: gpudiag token list",
     "token.missing": (
-        "this needs a token: send it as 'Authorization: Bearer …'; one is made by: gpudiag token create"
+        "this needs a token: send it as 'Authorization: Bearer …'. On the server, "
+        "`gpudiag token create reader` (to ask) or `gpudiag token create agent NODE` (to report) makes one"
     ),
     "token.form": "the Authorization header wants the form 'Bearer TOKEN'",
     "token.role": (
@@ -79,7 +80,10 @@ SENTENCES: dict[str, str] = {
     "token.node": (
         "this token reports as {bound}, not as {node}; make one for it: gpudiag token create agent {node}"
     ),
-    "simulated.only": "this server shows simulated nodes only and takes no reports from outside",
+    "simulated.only": (
+        "this server shows simulated nodes only and takes no reports from outside; "
+        "start one that does with: gpudiag serve"
+    ),
     "too.open": (
         "serve: {host} can be reached by others, and there are no tokens yet; "
         "make one first (gpudiag token create reader), or stay on 127.0.0.1"

@@ -27,7 +27,7 @@ MAY_MEAN_THE_BODY = frozenset({400, 403, 406, 413, 415, 422})
 
 
 MAKES_A_TOKEN = "gpudiag token create"
-"""The command by which our API's own words end, where it knows for which node a token is wanted."""
+"""The command that our API's own words name, where they say which token is wanted."""
 
 
 Trouble = Callable[[str], str]
@@ -164,7 +164,7 @@ class Reporter:
             return False
         except (Unauthorized, Forbidden) as error:
             self._back_off(now, least=10.0)
-            if MAKES_A_TOKEN in error.said(self._language):
+            if MAKES_A_TOKEN in error.said(self._language) or (error.ours and isinstance(error, Forbidden)):
                 self._tell(error.said)
             else:
                 self._tell_of("wrong-token", error=error)

@@ -48,7 +48,7 @@ def rule_named(rules: Any, rule_id: str) -> Any:
     """The rule; raises NoSuchRule with the nearest names."""
     rule = rules.by_id.get(rule_id)
     if rule is None:
-        near = difflib.get_close_matches(rule_id, rules.by_id, n=3)
+        near = difflib.get_close_matches(rule_id, rules.by_id, n=3, cutoff=0.5)
         if near:
             raise NoSuchRule("no-such-rule-near", name=rule_id, near=", ".join(near))
         raise NoSuchRule(name=rule_id)

@@ -161,6 +161,15 @@ def test_a_recording_is_sent_to_an_api(receiver: Receiver, tmp_path: Path) -> No
     assert [snapshot.taken_at for snapshot in receiver.got] == [0, 1, 2, 3, 4]
 
 
+def test_pasted_output_that_is_replayed_is_sent_to_the_command_that_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "smi.txt"
+    file.write_text("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")
+    result = subprocess.run(command("replay", str(file)), capture_output=True, text=True)
+
+    assert result.returncode != 0
+    assert f"gpudiag explain {file}" in result.stderr
+
+
 def test_a_line_that_is_no_snapshot_is_named(tmp_path: Path) -> None:
     file = tmp_path / "broken.jsonl"
     file.write_text('{"node": "a", "taken_at": 1}\n{"node": "a", "taken_at": "yesterday"}\n')

@@ -10,7 +10,7 @@ import pytest
 from api.words import Sentence
 from gpudiag.agent.reporter import LONGEST_WAIT, Reporter
 from gpudiag.agent.spool import Spool
-from gpudiag.client import Answer, Busy, Refused, Unauthorized, Unreachable
+from gpudiag.client import Answer, Busy, Forbidden, Refused, Unauthorized, Unreachable
 from gpudiag.client.failures import failure
 from gpudiag.words.refusals import Refusal
 
@@ -174,6 +174,18 @@ def test_a_token_of_another_node_is_told_with_one_command(
 
     assert said == [told]
     assert said[0].count("gpudiag token create agent") == 1
+
+
+def test_a_server_of_simulated_nodes_asks_for_no_other_token(
+    server: Server, reporter: Reporter, said: list[str]
+) -> None:
+    told = Sentence("simulated.only").said("en")
+    server.fails = Forbidden(told)
+    server.fails.ours = True
+    reporter.report(b"one", 0.0)
+
+    assert said == [told]
+    assert "gpudiag serve" in told
 
 
 def test_what_waits_has_a_reason_until_it_is_sent(server: Server, reporter: Reporter) -> None:

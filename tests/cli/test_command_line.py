@@ -73,6 +73,7 @@ def test_a_mistake_is_one_sentence(
         (["why", "--for", "soon"], "--for: 10s, 5m, 2h, 7d처럼 0보다 긴 시간을 지정하십시오"),
         (["record", "-", "--interval", "0s"], "--interval: 10s, 5m, 2h, 7d처럼"),
         (["rules", "gpu-fre"], "비슷한 이름: gpu-free"),
+        (["rules", "orphan"], "비슷한 이름: orphaned-engine"),
         (["replay", "/nowhere/file"], "replay: /nowhere/file 파일을 읽을 수 없습니다"),
         (
             ["kv", "/nowhere/config.json"],

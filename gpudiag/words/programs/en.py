@@ -50,14 +50,22 @@ REFUSED = {  # what cannot be read, and what to do
     "past-of-no-node": "--at needs a NODE: the past is what the API remembers",
     "rule-of-a-node": "--explain-rule looks at this machine: run it there, without NODE",
     "token-unreadable": (
-        "token file {file} cannot be read: {reason}. On the server, `gpudiag token create` makes a token"
+        "token file {file} cannot be read: {reason}. On the server, "
+        "`gpudiag token create reader` (to ask) or `gpudiag token create agent NODE` (to report) makes one"
     ),
     "token-not-text": (
-        "token file {file} does not hold text. On the server, `gpudiag token create` makes a token"
+        "token file {file} does not hold text. On the server, "
+        "`gpudiag token create reader` (to ask) or `gpudiag token create agent NODE` (to report) makes one"
     ),
-    "token-empty": "token file {file} is empty. On the server, `gpudiag token create` makes a token",
+    "token-empty": (
+        "token file {file} is empty. On the server, "
+        "`gpudiag token create reader` (to ask) or `gpudiag token create agent NODE` (to report) makes one"
+    ),
     "recording-unreadable": "replay: {file} cannot be read: {reason}",
-    "recording-broken": "replay: {file} line {number} is no snapshot: {reason}",
+    "recording-broken": (
+        "replay: {file} line {number} is no snapshot: {reason}. It reads what `gpudiag record` wrote; "
+        "for pasted output: gpudiag explain {file}"
+    ),
     "recording-empty": "replay: the file holds no snapshot of that node, or none at all",
     "recording-unwritable": "record: {file} cannot be written: {reason}",
     "api-no-address": "{url!r} is no address of an API; it looks like http://127.0.0.1:8000",

@@ -57,14 +57,22 @@ REFUSED = {
     "past-of-no-node": "--at에는 NODE가 필요합니다. 과거는 API가 보관한 노드의 기록에서 찾습니다",
     "rule-of-a-node": "--explain-rule은 이 장비를 직접 살핍니다. NODE 없이 해당 장비에서 실행하십시오",
     "token-unreadable": (
-        "토큰 파일 {file}: 읽을 수 없습니다({reason}). 서버에서 `gpudiag token create`로 토큰을 만드십시오"
+        "토큰 파일 {file}: 읽을 수 없습니다({reason}). 서버에서 토큰을 만드십시오: "
+        "조회는 `gpudiag token create reader`, 보고는 `gpudiag token create agent NODE`"
     ),
     "token-not-text": (
-        "토큰 파일 {file}: 텍스트가 아닙니다. 서버에서 `gpudiag token create`로 토큰을 만드십시오"
+        "토큰 파일 {file}: 텍스트가 아닙니다. 서버에서 토큰을 만드십시오: "
+        "조회는 `gpudiag token create reader`, 보고는 `gpudiag token create agent NODE`"
     ),
-    "token-empty": ("토큰 파일 {file}: 비어 있습니다. 서버에서 `gpudiag token create`로 토큰을 만드십시오"),
+    "token-empty": (
+        "토큰 파일 {file}: 비어 있습니다. 서버에서 토큰을 만드십시오: "
+        "조회는 `gpudiag token create reader`, 보고는 `gpudiag token create agent NODE`"
+    ),
     "recording-unreadable": "replay: {file} 파일을 읽을 수 없습니다: {reason}",
-    "recording-broken": "replay: {file} 파일의 {number}번째 줄은 스냅샷이 아닙니다: {reason}",
+    "recording-broken": (
+        "replay: {file} 파일의 {number}번째 줄은 스냅샷이 아닙니다: {reason}. "
+        "`gpudiag record`로 저장한 파일만 읽습니다. 도구의 출력은 이렇게 물어보십시오: gpudiag explain {file}"
+    ),
     "recording-empty": "replay: 파일에 그 노드의 스냅샷이 없거나 스냅샷이 하나도 없습니다",
     "recording-unwritable": "record: {file} 파일에 쓸 수 없습니다: {reason}",
     "api-no-address": "{url!r}: API 주소가 아닙니다. http://127.0.0.1:8000처럼 쓰십시오",

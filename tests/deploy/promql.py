@@ -94,6 +94,18 @@ def grouped(expression: str) -> set[str]:
     return {label.strip() for words in lists for label in words.split(",") if label.strip()}
 
 
+def not_there(expression: str, told: set[str], series: list[Series]) -> list[str]:
+    """The metrics and labels that an expression, or who shows its result, counts on and `series` lack."""
+    have: dict[str, set[str]] = {}
+    for one in series:
+        have.setdefault(one.name, set()).update(one.labels)
+    asked = named(expression)
+    lacking = [metric for metric in asked if metric not in have]
+    lacking += [f"{metric}: {label}" for metric in asked for label in asked[metric] - have.get(metric, set())]
+    lacking += sorted(grouped(expression) - {label for metric in asked for label in have.get(metric, ())})
+    return lacking + sorted(told - grouped(expression))
+
+
 # ------------------------------------------------------------------------------------- when an alert fires
 
 ALERT = re.compile(
@@ -155,13 +167,17 @@ def steps(until: float, step: float) -> Iterator[float]:
 
 
 def filled(template: str, labels: Labels) -> str:
-    """An annotation with an alert's labels; `{{ with $labels.x }}… {{ . }}{{ end }}` where one may be absent."""
+    """An annotation with an alert's labels, which may stand in a `with` or an `if ne`."""
 
-    def within(found: re.Match[str]) -> str:
+    def known(found: re.Match[str]) -> str:
         value = labels.get(found[1], "")
         return found[2].replace("{{ . }}", value) if value else ""
 
-    whole = re.sub(r"\{\{ with \$labels\.(\w+) \}\}(.*?)\{\{ end \}\}", within, template)
+    def other(found: re.Match[str]) -> str:
+        return "" if labels.get(found[1], "") == found[2] else found[3]
+
+    whole = re.sub(r"\{\{ with \$labels\.(\w+) \}\}(.*?)\{\{ end \}\}", known, template)
+    whole = re.sub(r"\{\{ if ne \$labels\.(\w+) `(\w+)` \}\}(.*?)\{\{ end \}\}", other, whole)
     whole = re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: labels.get(found[1], ""), whole)
     assert "{{" not in whole, f"{template!r} is more than is understood here"
     return whole

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpudiag.smi.complaints import complaints_of
 
 LABELLED_SHARE = 0.75  # of the lines; the command itself stands without a label
+FAILED = "ERR!"  # a cell that could not be read
 LOOKED_AHEAD = 3  # lines in which a sample begins behind its heading
 
 _LABELS = tuple(
@@ -52,7 +53,7 @@ _NO_HOST = re.compile(
 def one_machine(lines: Sequence[str]) -> tuple[list[str], bool]:
     """The lines of one machine without their labels, and whether the text shows others as well.
 
-    It is the last one with an error line, or the last.
+    It is the last one with an error line or a cell that failed, or the last.
     """
     found = _without_numbers(lines)
     return _labelled(found) or _headed(found) or (found, False)
@@ -92,7 +93,7 @@ def _judged(told: Iterable[tuple[str, str]]) -> str:
     last = failed = ""
     for machine, line in told:
         last = machine
-        if complaints_of([line])[0].kinds:
+        if complaints_of([line])[0].kinds or FAILED in line:
             failed = machine
     return failed or last
 

@@ -377,9 +377,12 @@ class TableReader:
 
 
 def _answers_nothing(gpu: Draft) -> bool:
-    """Whether heat and clock state fail and neither load nor power is there: memory alone is no answer."""
-    failed = all(gpu.gaps.get(name) == "unknown_error" for name in ("temperature_celsius", "pstate"))
-    return failed and not any(name in gpu.values for name in ("power_watts", "utilization_percent"))
+    """Whether heat and clock state fail, and power too or nothing but memory is there: that is no answer."""
+    failed = [name for name in ("temperature_celsius", "pstate", "power_watts")
+              if gpu.gaps.get(name) == "unknown_error"]  # fmt: skip
+    if failed[:2] != ["temperature_celsius", "pstate"]:
+        return False
+    return len(failed) == 3 or not any(name in gpu.values for name in ("power_watts", "utilization_percent"))
 
 
 def _inside(line: str) -> tuple[str | None, bool]:

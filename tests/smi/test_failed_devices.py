@@ -35,6 +35,8 @@ def row(state: str, memory: str, load: str) -> str:
         ("ERR!  ERR!  ERR!             N/A /  N/A", "N/A      Default"),
         ("ERR!  ERR!  ERR!            ERR! / ERR!", "ERR!      Default"),
         ("N/A  ERR!  ERR!             ERR! /  N/A", "N/A      Default"),
+        ("ERR!  ERR!  ERR!            ERR! / ERR!", "0%      Default"),
+        ("N/A  ERR!  ERR!             ERR! / 300W", "100%      Default"),
     ],
 )
 def test_memory_that_a_dead_card_still_prints_is_no_reading(state: str, load: str) -> None:
@@ -57,6 +59,13 @@ def test_one_sensor_that_fails_is_not_the_card(state: str, load: str) -> None:
 
     assert said["gpus"][0]["readings"]["memory_used_bytes"] == 4 << 20
     assert "gpu-lost-bus" not in str(said)
+
+
+def test_a_power_and_its_limit_that_fail_beside_the_fan_are_told_of() -> None:
+    text = row("ERR!   38C    P8            ERR! / ERR!", "4MiB /  97887MiB", "0%      Default")
+    said = answer(text.replace("Off |                 ERR! |", "Off |                    0 |"))
+
+    assert "sensor-error" in [finding["rule"] for finding in said["gpus"][0]["findings"]]
 
 
 def test_cells_that_ask_for_a_reset_are_a_reset() -> None:

@@ -54,6 +54,14 @@ def test_numbered_lines_are_no_values(numbers: str, write: Writer) -> None:
     assert last(text).paste == last(write(FREE)).paste
 
 
+@pytest.mark.parametrize("label", ["{}: ", "[{}] "])
+def test_the_machine_with_a_card_that_fails_is_judged(label: str) -> None:
+    failing = table(BUSY).replace("P0 ", "ERR!")
+    text = "\n".join((labelled(label.format("gpu01"), failing), labelled(label.format("gpu02"), table(FREE))))
+
+    assert [70_000 * MIB] == [g.memory_used_bytes for g in last(text).gpus]
+
+
 def test_rows_of_two_machines_are_never_gpus_of_one() -> None:
     rows = interleaved(
         "gpu01: 0, 99 %, 70000 MiB\ngpu01: 1, 98 %, 70000 MiB", "gpu02: 0, 0 %, 4 MiB\ngpu02: 1, 1 %, 4 MiB"

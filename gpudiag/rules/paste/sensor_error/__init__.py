@@ -4,7 +4,8 @@ from gpudiag.rule import INEFFICIENT, Fires, measured, rule
 from gpudiag.window import GpuWindow
 
 NO_SENSOR = (
-    "*", "name", "mig_mode", "mig_mode_pending", "power_limit_default_watts", "power_limit_max_watts",
+    "*", "name", "mig_mode", "mig_mode_pending",
+    "power_limit_watts", "power_limit_default_watts", "power_limit_max_watts",
 )  # fmt: skip
 """ERR! for the MIG mode only tells that the tool is newer than the driver; a limit is no sensor."""
 OTHERS = ("memory_used_bytes", "utilization_percent", "temperature_celsius", "power_watts", "pstate")

@@ -6,6 +6,9 @@ from gpudiag.rules.memory.holders import GIB, quiet_share, require_all_processes
 from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W2, GpuWindow, NotMeasured
 
+ALL_BUT_ALWAYS = 0.99
+"""Share of the time from which on what was quiet is said to run nothing."""
+
 
 @rule(severity="info", rank=STATE, given=("idle",))
 def memory_held_idle(
@@ -28,7 +31,8 @@ def memory_held_idle(
     least = min_context_bytes if owners else _least(gpu, min_used_bytes, min_used_share * (total or 0))
     if used < least or _at_work(gpu) or _desktop_only(gpu, used, bool(owners)):
         return None
-    if gpu.over("utilization_percent", W2).mean > max_utilization_percent:
+    utilization = gpu.over("utilization_percent", W2).mean
+    if utilization > max_utilization_percent:
         return None
     quiet = quiet_share(gpu)
     span = seen_seconds(gpu)
@@ -36,18 +40,25 @@ def memory_held_idle(
         measured("memory_used_bytes", used, of=total, window=span),
         measured("quiet_ratio", quiet, window=span),
     ]
+    some_work = quiet < ALL_BUT_ALWAYS
+    if some_work:
+        evidence.append(measured("utilization_percent", utilization, window=seen_seconds(gpu, W2)))
     full = total is not None and used >= warn_used_share * total
     severity: Severity = "warning" if full else "info"
     sure = confidence(gpu)
-    if not owners:
-        return Fires(tuple(evidence), severity=severity, confidence=sure, variant="owner-unseen")
-    first = owners[0]
-    memory = first.memory_on(gpu.index)
-    if memory is None and len(owners) > 1:  # any of them may be the one
-        return Fires(tuple(evidence), severity=severity, confidence=sure, variant="owner-unseen")
+    memory = owners[0].memory_on(gpu.index) if owners else None
+    if not owners or (memory is None and len(owners) > 1):  # any of them may be the one
+        unseen = "owner-unseen-some-work" if some_work else "owner-unseen"
+        return Fires(tuple(evidence), severity=severity, confidence=sure, variant=unseen)
     if memory is not None:
         evidence.append(measured("process_memory_bytes", memory, source="NVML"))
-    return Fires(tuple(evidence), severity=severity, confidence=sure, words=whose(first))
+    return Fires(
+        tuple(evidence),
+        severity=severity,
+        confidence=sure,
+        variant="some-work" if some_work else None,
+        words=whose(owners[0]),
+    )
 
 
 def _least(gpu: GpuWindow, some: float, share: float) -> float:

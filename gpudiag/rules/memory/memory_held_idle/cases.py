@@ -1,19 +1,21 @@
 """Situations of memory-held-idle and its look-alikes."""
 
+from typing import Any
+
 from gpudiag.rule import Case
 from gpudiag.rules.situations import GIB, Situation, pasted, vllm_busy
 from gpudiag.window import Window
 
 
-def _python(used: int) -> Window:
+def _python(used: int, **shown: Any) -> Window:
     s = Situation()
-    s.gpu(0).shows(memory_used_bytes=used)
+    s.gpu(0).shows(memory_used_bytes=used, **shown)
     s.runs({0: used}, pid=5150, name="python3", command="python3 job.py", slurm_job="8812")
     return s.passes(minutes=6).window
 
 
-def _nobody_seen() -> Window:
-    return pasted(process_list="cut", memory_used_bytes=40 * GIB)
+def _nobody_seen(**shown: Any) -> Window:
+    return pasted(process_list="cut", memory_used_bytes=40 * GIB, **shown)
 
 
 def _desktop() -> Window:
@@ -44,6 +46,19 @@ CASES = [
         "fires",
         confidence="possible",
         variant="owner-unseen",
+    ),
+    Case(
+        "it does a little now and then",
+        lambda: _python(20 * GIB, utilization_percent=3),
+        "fires",
+        severity="info",
+        variant="some-work",
+    ),
+    Case(
+        "one pasted sample that shows a little work, its process list cut",
+        lambda: _nobody_seen(utilization_percent=3),
+        "fires",
+        variant="owner-unseen-some-work",
     ),
     Case("a server at work", lambda: vllm_busy().window, "clear"),
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),

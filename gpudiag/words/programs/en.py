@@ -14,8 +14,8 @@ REFUSED = {  # what cannot be read, and what to do
         "this looks like {tool}, and gpudiag reads NVIDIA GPUs only: it can say nothing of these devices"
     ),
     "other-tool": (
-        "this looks like {tool}, which is not read. What the driver says of the same machine is: paste "
-        "`nvidia-smi -q`, and `dmesg -T | grep -i -E 'nvrm|xid'` where something failed"
+        "this looks like {tool}, which is not read. What the driver says of the same machine is read: "
+        "paste `nvidia-smi -q`, and `dmesg -T | grep -i -E 'nvrm|xid'` where something failed"
     ),
     "nothing-came": (
         "nothing came on standard input. Errors do not pass a pipe by themselves; send them along: "

@@ -15,10 +15,11 @@ from api.app import default_store
 from gpudiag.cli import main
 from gpudiag.cli.completion import whole_parser
 from gpudiag.client import Client, Forbidden, Unauthorized
+from gpudiag.settings import load
 from tests.api.conftest import Api, ReportingNode
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
-FILES = ("server.yaml", "agent.yaml")
+FILES = ("server.yaml", "agent.yaml", "monitoring.yaml")
 
 # Of each object the fields that our manifests may use, as Kubernetes' API reference names and types
 # them: a text, a number, a yes or no, a list of one kind, or another object.
@@ -41,6 +42,7 @@ CONTAINER = {
         "runAsUser": int,
         "allowPrivilegeEscalation": bool,
         "readOnlyRootFilesystem": bool,
+        "seccompProfile": {"type": str},
         "capabilities": {"drop": [str], "add": [str]},
     },
     "resources": RESOURCES,
@@ -88,6 +90,33 @@ KINDS = {
         "updateStrategy": {"rollingUpdate": {"maxUnavailable": (str, int)}},
         "template": POD,
     },
+    "PodDisruptionBudget": {
+        "maxUnavailable": (str, int),
+        "unhealthyPodEvictionPolicy": str,
+        "selector": SELECTOR,
+    },
+    "NetworkPolicy": {
+        "podSelector": SELECTOR,
+        "policyTypes": [str],
+        "ingress": [
+            {
+                "from": [{"podSelector": SELECTOR, "namespaceSelector": SELECTOR}],
+                "ports": [{"port": (str, int)}],
+            }
+        ],
+    },
+    "ServiceMonitor": {  # of the Prometheus Operator
+        "selector": SELECTOR,
+        "endpoints": [
+            {
+                "port": str,
+                "path": str,
+                "interval": str,
+                "scrapeTimeout": str,
+                "authorization": {"credentials": {"name": str, "key": str}},
+            }
+        ],
+    },
 }
 
 
@@ -95,8 +124,13 @@ def objects(file: str) -> list[Any]:
     return list(yaml.safe_load_all((FOLDER / file).read_text()))
 
 
-def the(kind: str) -> Any:
-    [found] = [thing for file in FILES for thing in objects(file) if thing["kind"] == kind]
+def the(kind: str, name: str | None = None) -> Any:
+    [found] = [
+        thing
+        for file in FILES
+        for thing in objects(file)
+        if thing["kind"] == kind and name in (None, thing["metadata"]["name"])
+    ]
     return found
 
 
@@ -162,6 +196,63 @@ def test_the_service_leads_to_the_server_and_the_agents_to_the_service() -> None
     assert service["spec"]["selector"] == the("Deployment")["spec"]["template"]["metadata"]["labels"]
     assert port["targetPort"] in [one["name"] for one in server["ports"]]
     assert f"http://{name}.{namespace}.svc:{port['port']}" in agent["args"]
+
+
+def test_the_server_listens_where_it_is_looked_for() -> None:
+    [server] = pod("Deployment")["containers"]
+    [listens] = server["ports"]
+    given = vars(whole_parser().parse_args(server["args"]))
+    image = (FOLDER.parents[1] / "Dockerfile").read_text()
+
+    assert listens["containerPort"] == (given["port"] or load(environ={}).serve.port)
+    assert f"EXPOSE {listens['containerPort']}\n" in image
+    assert given["host"] == "0.0.0.0"
+
+
+def test_there_is_one_image() -> None:
+    assert len({box["image"] for kind in ("Deployment", "DaemonSet") for box in containers(kind)}) == 1
+
+
+def test_the_agent_takes_the_variables_that_are_set_for_it() -> None:
+    [agent] = pod("DaemonSet")["containers"]
+    set_here = {each["name"]: each.get("value", "gpu-1") for each in agent["env"]}
+    image = (FOLDER.parents[1] / "Dockerfile").read_text()
+
+    assert load(environ=set_here).agent.node == "gpu-1"
+    assert {name for name in set_here if name.startswith("GPUDIAG_")} == {"GPUDIAG_NODE"}
+    assert all(f"{name}={set_here[name]}" in image for name in set_here if name.startswith("NVIDIA_"))
+
+
+def test_agents_run_beside_all_work_on_every_gpu_node_and_few_restart_at_once() -> None:
+    spec = pod("DaemonSet")
+
+    assert spec["nodeSelector"] == {"nvidia.com/gpu.present": "true"}
+    assert spec["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    assert (spec["hostPID"], spec["priorityClassName"]) == (True, "system-node-critical")
+    assert the("DaemonSet")["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] == "10%"
+    for box in spec["containers"]:
+        assert "nvidia.com/gpu" not in str(box["resources"])  # what is asked for is taken from the work
+        assert box["securityContext"]["capabilities"]["add"] == ["SYSLOG", "SYS_PTRACE", "DAC_READ_SEARCH"]
+
+
+def test_who_may_call_whom_is_said_of_the_pods_that_there_are() -> None:
+    server, agent = the("NetworkPolicy", "gpudiag")["spec"], the("NetworkPolicy", "gpudiag-agent")["spec"]
+    [way] = server["ingress"]
+    [box] = pod("Deployment")["containers"]
+
+    assert server["podSelector"] == the("Deployment")["spec"]["selector"]
+    assert [one["port"] for one in way["ports"]] == [one["name"] for one in box["ports"]]
+    assert {"podSelector": {}} in way["from"]  # the agents' namespace is the server's
+    assert the("DaemonSet")["metadata"]["namespace"] == the("Deployment")["metadata"]["namespace"]
+    assert agent["podSelector"] == the("DaemonSet")["spec"]["selector"]
+    assert agent["policyTypes"] == ["Ingress"] and "ingress" not in agent
+
+
+def test_a_node_can_be_drained() -> None:
+    budget = the("PodDisruptionBudget")["spec"]
+
+    assert budget["selector"] == the("Deployment")["spec"]["selector"]
+    assert budget["maxUnavailable"] == 1 and budget["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
 
 
 def test_the_embedded_store_has_one_process_and_a_volume_of_its_own() -> None:
@@ -253,8 +344,8 @@ def test_the_tokens_of_the_secrets_open_what_they_are_for(
     cluster: Cluster,
     make_api: Callable[..., Api],
 ) -> None:
-    assert cluster.starts_the_pod() == [0, 0]
-    assert cluster.starts_the_pod() == [0, 0]  # and again, as after every update
+    assert cluster.starts_the_pod() == [0, 0, 0]
+    assert cluster.starts_the_pod() == [0, 0, 0]  # and again, as after every update
     api = make_api(default_store())
     outside = {"Host": "gpudiag.gpudiag.svc:8000"}
     [agent] = [v["secret"]["secretName"] for v in pod("DaemonSet")["volumes"] if "secret" in v]
@@ -270,6 +361,24 @@ def test_the_tokens_of_the_secrets_open_what_they_are_for(
     assert ask(cluster.tokens["gpudiag-admin"], "POST", "/v1/mutes", mute)["by"].startswith("kim")
     with pytest.raises(Unauthorized):
         ask(None, "GET", "/v1/nodes")
+
+
+def test_prometheus_reads_the_metrics_with_the_token_that_the_monitor_names(
+    cluster: Cluster,
+    make_api: Callable[..., Api],
+) -> None:
+    cluster.starts_the_pod()
+    api, service = make_api(default_store()), the("Service")
+    [endpoint] = the("ServiceMonitor")["spec"]["endpoints"]
+    secret = endpoint["authorization"]["credentials"]
+    outside = {"Host": "10.0.3.7:8000", "Authorization": f"Bearer {cluster.tokens[secret['name']]}"}
+
+    assert the("ServiceMonitor")["spec"]["selector"]["matchLabels"] == service["metadata"]["labels"]
+    assert endpoint["port"] in [port["name"] for port in service["spec"]["ports"]]
+    assert secret["key"] == "token"
+    assert "gpudiag_build_info" in api.ask("GET", endpoint["path"], headers=outside)
+    with pytest.raises(Forbidden):
+        api.ask("POST", "/v1/mutes", b'{"node": "*", "seconds": 60, "by": "kim"}', outside)
 
 
 def test_the_probes_are_answered_without_a_token(

@@ -267,32 +267,33 @@ FREE = {  # how the owner frees what is held, by kind of owner
         "it, on every node it runs on."
     ),
     "container": (
-        "To free it: it runs in container {container}. Ask its owner, then stop the container (podman "
-        "and nerdctl take the same words). This stops everything in it."
+        "To free it, on its node: it runs in container {container}. Ask its owner, then stop the container "
+        "(podman and nerdctl take the same words). This stops everything in it."
     ),
     "unit": (
-        "To free it: systemd runs it as {unit}. Ask its owner, then restart the unit. This breaks off "
-        "what it is doing, and it may take its memory again; `systemctl stop` keeps it away."
+        "To free it, on its node: systemd runs it as {unit}. Ask its owner, then restart the unit. This "
+        "breaks off what it is doing, and it may take its memory again; `systemctl stop` keeps it away."
     ),
     "notebook": (
-        "To free it: it is a notebook's kernel, owner {owner}. Let the owner shut it down in the "
-        "notebook's menu. Ending it from here loses every variable and result that is not saved."
+        "To free it, on its node: it is a notebook's kernel, owner {owner}. Let the owner shut it down in "
+        "the notebook's menu. Ending it from here loses every variable and result that is not saved."
     ),
     "engine": (
-        "To free it: it is a worker of a serving engine, owner {owner}. Ending the worker alone breaks "
-        "the server; ask the owner, then stop the server above it (pid {parent}). This ends its running "
-        "requests."
+        "To free it, on its node: it is a worker of a serving engine, owner {owner}. Ending the worker "
+        "alone breaks the server; ask the owner, then stop the server above it (pid {parent}). This ends "
+        "its running requests."
     ),
     "hidden": (
         "To free it: pid {pid} cannot be seen from here. Ask for it on the host: its cgroup names the "
         "pod, job or container to end. Ending that stops everything in it."
     ),
     "windows": (
-        "To free it: end pid {pid}, owner {owner}, once its owner agrees. What it did not save is lost."
+        "To free it, on its node: end pid {pid}, owner {owner}, once its owner agrees. What it did not "
+        "save is lost."
     ),
     "process": (
-        "To free it: end only pid {pid}, owner {owner}, once its owner agrees. This loses what it did "
-        "since its last checkpoint, and stops the processes that compute together with it."
+        "To free it, on its node: end only pid {pid}, owner {owner}, once its owner agrees. This loses "
+        "what it did since its last checkpoint, and stops the processes that compute together with it."
     ),
 }
 FREE_MAYBE = (

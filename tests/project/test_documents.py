@@ -38,12 +38,15 @@ from gpudiag.words import LANGUAGES, Language
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-ALL = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+DEPLOY = ROOT / "deploy"
+ALL = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *DEPLOY.rglob("*.md")])
 ENGLISH_ALONE = {"CHANGELOG.md", "CONTRIBUTING.md", "comparison.md"}
 GUIDES = [
     path
     for path in ALL
-    if path.parent in (ROOT, DOCS) and path.name not in ENGLISH_ALONE and not path.name.endswith(".ko.md")
+    if path.parent in (ROOT, DOCS, DEPLOY)
+    and path.name not in ENGLISH_ALONE
+    and not path.name.endswith(".ko.md")
 ]
 ENGLISH = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 KOREAN = ("두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열", "열한", "열두")

@@ -255,17 +255,17 @@ class Level:
                 self.cells[column] = _laid_out(kept, self.rows, sources, nothing * self.rows)
         self.slots = len(sources)
 
-    def after(self, older: Level, whole: Row | None = None) -> Level:
-        """These rows, and before them those of `older`.
+    def after(self, older: Level, period: float, whole: Row | None = None) -> Level:
+        """These rows, and before them those of `older`; a row is about a `period`, whenever in it it ends.
 
         What both know is ours, but for our first row where it began in the middle of its period: then it is
         theirs, or `whole`, whichever is about more.
         """
         ours = [self._row_at(i) for i in range(len(self.at))]
         theirs = [older._row_at(i) for i in range(len(older.at))]
-        before = bisect_left(older.at, self.at[0]) if ours else len(theirs)
+        before = bisect_left(older.at, self.at[0] // period * period) if ours else len(theirs)
         if ours:
-            same = [row for row in theirs[before : before + 1] if row.at == ours[0].at]
+            same = [row for row in theirs[before : before + 1] if row.at // period == ours[0].at // period]
             ours[0] = max([ours[0], *same, *([whole] if whole else [])], key=attrgetter("seconds"))
         made = Level(self.columns, self.rows, self.slots)
         for row in (*theirs[:before], *ours):

@@ -124,8 +124,9 @@ class Table:
         for i, (level, rows) in enumerate(zip(self.coarse, packed, strict=True)):
             older = Level.unpack(level.columns, level.rows, slots, rows)
             older.lay_out(sources)
-            whole = self._first_row(level, finer, self.columns.resolutions[i][0]) if finer else None
-            finer = self.coarse[i] = level.after(older, whole)
+            period = self.columns.resolutions[i][0]
+            whole = self._first_row(level, finer, period) if finer else None
+            finer = self.coarse[i] = level.after(older, period, whole)
         self._forget_answers()
 
     @staticmethod

@@ -203,6 +203,27 @@ def test_a_quarter_of_an_hour_that_ended_unpacked_is_whole_after_a_crash(until: 
                 assert after.window.gpus[key].over(name, span).seconds == gpu.over(name, span).seconds
 
 
+@pytest.mark.parametrize("late", [890.0, 1_010.0])  # the last of a quarter of an hour, and of a minute
+def test_what_came_late_at_the_end_of_a_row_is_not_counted_beside_it(late: float) -> None:
+    packed, whole, again = (Situation(gpus=2, start=1_764_288_000.0 - INTERVAL) for _ in range(3))
+    again.passes(seconds=late // 60 * 60)
+    again.window = Window("node-1")
+    for node, until in ((packed, 1_200.0), (whole, 1_300.0), (again, 1_300.0)):
+        while node.now < 1_764_288_000.0 + until:
+            kept = node.window
+            if node is packed and node.now + INTERVAL == 1_764_288_000.0 + late:
+                node.window = Window("node-1")  # it is not there yet
+            node.passes(seconds=INTERVAL)
+            node.window = kept
+    again.window.unpack(packed.window.pack())
+
+    for span in (W30, W6H):
+        assert whole.window.host.track.covered(span) == again.window.host.track.covered(span)
+        assert whole.window.host.track.series("cpu_percent", span) == again.window.host.track.series(
+            "cpu_percent", span
+        )
+
+
 def test_each_gpu_gets_its_own_past_back_in_any_order() -> None:
     node = hours_of_work(100.0, gpus=3)
     after = restarted(node, 320.0, order=[2, 0])

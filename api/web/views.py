@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
 from api.problems import NoSuch, Refused
+from api.together import FLEET
 from api.web import language, pictures, show
 from api.web.asked import Answers, Chat
 from api.web.playing import add_calculator
@@ -167,14 +168,19 @@ def _add_fleet(web: Blueprint, answers: Answers) -> None:
         )
 
     @web.get("/nodes/<node>")
-    def node(node: str) -> str:
+    def node(node: str) -> str | AnyResponse:
         at = request.args.get("at")
-        diagnosis = answers.diagnosis(node, language.chosen(), at)
+        try:
+            diagnosis = answers.diagnosis(node, language.chosen(), at)
+        except NoSuch:
+            if node == FLEET:  # so findings about many nodes are labelled
+                return redirect(url_for("web.fleet"))
+            raise
         history = answers.history(node, PAST_SECONDS, at)
         return _diagnosis_page(diagnosis, history, at)
 
     @web.get("/nodes/<namespace>/<pod>")
-    def pod(namespace: str, pod: str) -> str:
+    def pod(namespace: str, pod: str) -> str | AnyResponse:
         return node(f"{namespace}/{pod}")
 
     @web.post("/explain")

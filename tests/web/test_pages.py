@@ -164,6 +164,13 @@ def test_an_endless_paste_is_refused_with_a_sentence(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("larger than 4 MiB")
 
 
+def test_the_fleet_as_findings_name_it_is_the_page_of_all_nodes(page: Page) -> None:
+    page.goto("/nodes/fleet")
+
+    assert page.url.endswith("/")
+    expect(page.get_by_role("link", name="node-3")).to_be_visible()
+
+
 def test_an_unknown_node_offers_the_nearest(page: Page) -> None:
     answer = page.goto("/nodes/node-33")
 

@@ -161,7 +161,8 @@ def nodes_like(judge: Judge, name: str) -> tuple[list[str], Sentence]:
     """Names of nodes that are nearly `name`, and what to do instead of asking for it."""
     if not judge.nodes:
         return [], Sentence("no.agent")
-    nearest = difflib.get_close_matches(name, sorted(judge.nodes), 3, 0.5)
+    written = {node.casefold(): node for node in sorted(judge.nodes)}
+    nearest = [written[near] for near in difflib.get_close_matches(name.casefold(), written, 3, 0.5)]
     return nearest, Sentence("near", names=", ".join(nearest)) if nearest else _those_that_report(judge)
 
 

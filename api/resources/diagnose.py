@@ -8,12 +8,17 @@ from flask import Blueprint, Response, request
 
 from api.intake import read, unpacked
 from api.parts import parts
+from api.problems import BadRequest
 from api.resources.asked import json_answer, language, number, text_answer, wants_json
 from gpudiag.plaintext import diagnosis_text, fleet_text
 from gpudiag.smi import NothingPasted
 from gpudiag.words import Language
+from gpudiag.words.foreign import plain
 
 diagnose = Blueprint("diagnose", __name__)
+
+OF_THE_FLEET = frozenset({"node", "lang", "format", "color", "colour"})
+"""What the fleet may be asked with; a mistyped `node` would else be answered with the fleet."""
 
 
 @diagnose.get("/diagnose")
@@ -22,6 +27,9 @@ def fleet() -> Response:
     node = request.args.get("node")
     if node:
         return of_node(node)
+    unknown = next((name for name in request.args if name not in OF_THE_FLEET), None)
+    if unknown is not None:
+        raise BadRequest("fleet.option", name=plain(unknown, 40))
     here = parts()
     lang = language(here.settings.serve.lang)
     items = here.answers.fleet(lang)

@@ -37,6 +37,9 @@ SENTENCES: dict[str, str] = {
     "node": "there is no node {name!r}{hint}",
     "node.or.process": "there is no node {name!r}, nor a pod, job or pid of that name{looked}{hint}",
     "near": "; did you mean {names}?",
+    "fleet.option": (
+        "the fleet is not asked with {name!r}; one node is: /diagnose?node=NODE, also with gpu, at and window"
+    ),
     "nodes": "; these report: {names}",
     "nodes.more": "{names} and {more} more",
     "no.agent": "; no agent has reported yet, start one on the node: gpudiag agent --api URL",

@@ -39,6 +39,10 @@ SENTENCES: dict[str, str] = {
     # 노드와 그 위에서 실행되는 것
     "node": "{name!r} 노드가 없습니다{hint}",
     "node.or.process": "{name!r} 이름의 노드도, 파드나 작업이나 pid도 없습니다{looked}{hint}",
+    "fleet.option": (
+        "전체 노드를 물어볼 때 {name!r} 옵션은 쓸 수 없습니다. 노드 하나는 /diagnose?node=NODE 주소로 "
+        "물어보십시오. gpu, at, window 옵션을 쓸 수 있습니다"
+    ),
     "near": ". 비슷한 이름: {names}",
     "nodes": ". 보고하는 노드: {names}",
     "nodes.more": "{names} 외 {more}개",

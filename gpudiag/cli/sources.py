@@ -20,6 +20,13 @@ class BadTarget(Refusal):
     """NODE[:GPU] or a time cannot be read."""
 
 
+def names_a_node(node: str | None) -> bool:
+    """Whether the API is asked; raises BadTarget for an empty word, which an unset variable leaves."""
+    if node is not None and not node.strip():
+        raise BadTarget("empty-node")
+    return node is not None
+
+
 def target(text: str) -> tuple[str, int | None]:
     """`node-3:2` is GPU 2 of node-3; a pod, `job:ID` or `pid:N` stays as it is written."""
     name, colon, gpu = text.rpartition(":")

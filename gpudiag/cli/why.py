@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     language = terminal.chosen_language(options.lang)
     if options.explain_rule:
         return explain_rule(options, language)
-    diagnosis = sources.from_api(options, language) if options.node else here(options, language)
+    diagnosis = answer(options, language)
     if options.json:
         terminal.print_json(diagnosis)
         return 0
@@ -37,6 +37,12 @@ def run(options: argparse.Namespace) -> int:
     width, colour, site = terminal.columns(), terminal.colour(), options.api if options.node else ""
     sys.stdout.write(diagnosis_text(diagnosis, language, width=width, colour=colour, site=site))
     return 0
+
+
+def answer(options: argparse.Namespace, language: str) -> dict[str, Any]:
+    if sources.names_a_node(options.node):
+        return sources.from_api(options, language)
+    return here(options, language)
 
 
 def here(options: argparse.Namespace, language: str) -> dict[str, Any]:

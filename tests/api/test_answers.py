@@ -80,6 +80,28 @@ def test_the_next_page_skips_nobody_though_nodes_changed_places(api: Api) -> Non
     assert second["next"] is None
 
 
+def test_a_node_in_capitals_is_known_by_its_name(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1)
+
+    with pytest.raises(NotFound) as caught:
+        api.client.diagnosis("NODE-3")
+
+    assert caught.value.nearest == ["node-3"]
+
+
+@pytest.mark.parametrize("mistyped", ["nodes=node-3", "at=10m", "gpu=0"])
+def test_a_mistyped_question_about_a_node_is_not_answered_with_the_fleet(
+    mistyped: str, node: ReportingNode, api: Api
+) -> None:
+    node.passes(minutes=1)
+
+    with pytest.raises(HTTPError) as caught:
+        urlopen(f"{api.url}/diagnose?{mistyped}")
+
+    assert caught.value.code == 400
+    assert "/diagnose?node=NODE" in caught.value.read().decode()
+
+
 def test_an_unknown_node_names_the_nearest(node: ReportingNode, api: Api) -> None:
     node.reports()
 

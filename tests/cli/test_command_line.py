@@ -118,6 +118,14 @@ def test_a_check_that_was_mistyped_is_unknown_and_not_critical(words: list[str])
     assert main(["check", *words]) == 3
 
 
+@pytest.mark.parametrize(("command", "code"), [("why", 2), ("check", 3)])
+def test_an_empty_name_is_not_this_machine(
+    command: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, ""]) == code
+    assert "empty" in "".join(capsys.readouterr())
+
+
 def test_a_recording_names_the_page_that_can_be_read_here(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,7 +20,7 @@ from api.store import Store, StoreError
 from api.store.snapshots import StoredNode
 from api.together import TOGETHER, Together
 from api.windows import Windows
-from gpudiag.changes import Key, OpenFinding, key_of, reconcile, still_open
+from gpudiag.changes import Changes, Key, OpenFinding, key_of, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, examine, judge, precedence, survives_silence
 from gpudiag.explain import explain, verdict_of
 from gpudiag.ledger import ledger_of
@@ -188,9 +188,9 @@ class Judge:
             return
         state.waits, state.judged_time = False, window.time
         checkup = judge(window, self.rules, now)
-        changes = reconcile(state.open, checkup, self.rules, window)
+        changes = self._reconciled(state, checkup, keep)
         checkup.findings = self._shown(changes.open, checkup)
-        state.open, state.checkup = changes.open, checkup
+        state.checkup = checkup
         state.headlines = {}  # another one: who puts the last checkup in words just now fills the old one
         state.said.clear()
         verdict = verdict_of_node(checkup, self.rules)
@@ -208,6 +208,17 @@ class Judge:
                     self.tell(state, finding, what, now)
                 self.feed.keep(state.id, changes, now)
                 self.feed.say(state, {"verdicts": verdicts, "gpus": len(window.latest.gpus)})
+
+    def _reconciled(self, state: NodeState, checkup: Checkup, keep: bool) -> Changes:
+        """What began and ended; where it is not kept, a later look finds it once more, and tells it."""
+        states = {key: known.finding.state for key, known in state.open.items()}
+        changes = reconcile(state.open, checkup, self.rules, state.window)
+        if keep:
+            state.open = changes.open
+        else:
+            for key, known in state.open.items():
+                known.finding.state = states[key]
+        return changes
 
     def _shown(self, open_findings: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:
         """What is seen and what is still open. Of a silent node, only what silence cannot end."""
@@ -299,13 +310,14 @@ class Judge:
             with state.lock:
                 self._build(state)
         window = state.window
+        window.hear_no_later_than(now)
         if state.waits and now - max(window.received_at, state.arrived_at) >= WAITS_SECONDS:
             with state.lock:
                 self.be_current(state)
         age = window.age(now)
         if age <= SILENT_INTERVALS * window.interval:
             return
-        if now - state.judged_by_clock < min(60.0, max(5.0, age / 10.0)):
+        if 0.0 <= now - state.judged_by_clock < min(60.0, max(5.0, age / 10.0)):
             return  # the longer the silence, the less changes
         state.judged_by_clock = now
         if not self.store.embedded and self.state(state.name) is None:

@@ -121,7 +121,7 @@ class NodeState:
 
     def reports_at(self, now: float) -> bool:
         """Whether reports come in, be they old ones: of a past in which the server could not be reached."""
-        return now - self.arrived_at <= SILENT_INTERVALS * self.window.interval
+        return 0.0 <= now - self.arrived_at <= SILENT_INTERVALS * self.window.interval
 
     def forget_memory(self) -> None:
         """What is in memory of it is built from the store again."""

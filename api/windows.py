@@ -29,7 +29,7 @@ class Windows:
     """How a node's window comes to be. Who calls for one that others may ask holds the node's lock."""
 
     def __init__(self, store: Store, settings: Settings, feed: Feed, clock: Callable[[], float]) -> None:
-        self._store, self._settings, self._feed = store, settings, feed
+        self._store, self._settings, self._feed, self._clock = store, settings, feed, clock
         self._began = clock()
         self._told_of_layout = False
 
@@ -49,6 +49,7 @@ class Windows:
         self.declare(state)
         for row in rows:
             self.fold_stored(state, row)
+        state.window.hear_no_later_than(self._clock())
         if packed is not None:
             state.packed_at = packed[0]
             self._unpack(state, packed[1])

@@ -360,7 +360,7 @@ class Writer:
     def _judge_fleet(self) -> None:
         """A turn for each rule; on a shared store none, since catching up with every node takes long."""
         now = self.clock()
-        if now - self.judge.together.judged_at < EVERY_SECONDS:
+        if 0.0 <= now - self.judge.together.judged_at < EVERY_SECONDS:
             return
         if not self.store.embedded:
             self.judge.judge_together(now)

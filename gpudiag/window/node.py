@@ -278,6 +278,11 @@ class Window:
         """Seconds since the newest snapshot: by the server's receipt, not by the agent's clock."""
         return max(0.0, now - self.received_at)
 
+    def hear_no_later_than(self, now: float) -> None:
+        """A report of the future tells that the server's clock went back: silence is counted from now on."""
+        if self.received_at > now:
+            self.received_at = self.unheard_since = now
+
     def require_listening(self, now: float, span: float) -> None:
         """Raise NotMeasured where the server listens for less than `span`: it may be what was away."""
         if self.unheard_since is not None and now - self.unheard_since < span:

@@ -337,3 +337,43 @@ def test_a_fault_that_a_reset_ended_does_not_come_back_with_a_restart(api: Api, 
     api.restart()
 
     assert "gsp-timeout" not in api.open_findings("node-3")
+
+
+def test_what_came_late_is_told_on_a_store_of_several_processes(
+    make_api: Callable[..., Api], postgresql: str
+) -> None:
+    api = make_api(postgresql)
+    node = ReportingNode("node-3", api).passes(minutes=10)
+    late = node.loses_its_gpu().unsent(minutes=1)
+    node.gpu(0).shows(error=None, utilization_percent=0.0)
+    node.passes(minutes=1)
+    api.send(*late)
+    api.time_passes(20)
+    api.client.diagnosis("node-3")  # who only looks keeps nothing
+    node.passes(minutes=1)
+
+    assert opened(api, "gpu-lost-bus") == ["node-3"]
+
+
+def test_silence_goes_on_though_the_server_s_clock_steps_back(api: Api) -> None:
+    ReportingNode("node-3", api).passes(minutes=5)
+    works_by_the_clock(api, seconds=300)
+    assert silences(api) == [("node-3", "opened", None)]
+    api.clock.now -= 7_200
+
+    works_by_the_clock(api, seconds=300)
+    api.restart()
+    works_by_the_clock(api, seconds=300)
+
+    assert silences(api) == [("node-3", "opened", None)]
+    assert "agent-stale" in api.open_findings("node-3")
+
+
+def test_a_node_that_falls_silent_as_the_server_s_clock_steps_back_is_missed(api: Api) -> None:
+    ReportingNode("node-3", api).passes(minutes=5)
+    works_by_the_clock(api, seconds=10)
+    api.clock.now -= 7_200
+
+    works_by_the_clock(api, seconds=120)
+
+    assert [("node-3", "opened")] == [(node, what) for node, what, _ in silences(api)]

@@ -17,11 +17,11 @@ def agent_stale(
     if node.pasted or node.judged_at is None:
         return None
     age, most = node.age(node.judged_at), max(max_intervals * node.interval, min_age_seconds)
-    if age <= most:
-        return None
     if node.maintenance_until is not None and node.maintenance_until > node.judged_at:
         return None
     node.require_listening(node.judged_at, most)
+    if age <= most:
+        return None
     busy = age > critical_age_seconds and _was_busy(node, busy_percent)
     return Fires(
         (

@@ -176,14 +176,16 @@ SENTENCES: dict[str, str] = {
     ),
     "listen.other": "{host}:{port} 주소를 열 수 없습니다({reason})",
     "serve.ready": (
-        "gpudiag 서버 주소: {url}\n물어보기: curl {url}/diagnose, 에이전트의 보고: gpudiag agent --api URL"
+        "gpudiag 서버 주소: {url}\n"
+        "물어보기: curl '{url}/diagnose?lang=ko', 에이전트의 보고: gpudiag agent --api URL"
     ),
     "serve.damaged": ("gpudiag: 저장소가 손상되어 {file} 파일로 옮겨 두고 새 저장소를 씁니다"),
     "up.looks": (
         "gpudiag 서버 주소: {url}. {node} 노드를 살펴보고 있습니다. 약 {seconds}초 뒤에 물어볼 수 있습니다"
     ),
     "up.ready": (
-        "gpudiag가 {node} 노드를 지켜봅니다. 페이지와 API: {url}\n물어보기: curl '{url}/diagnose?node={node}'"
+        "gpudiag가 {node} 노드를 지켜봅니다. 페이지와 API: {url}\n"
+        "물어보기: curl '{url}/diagnose?node={node}&lang=ko'"
     ),
     "up.nothing": "gpudiag 서버 주소: {url}. {node} 노드의 보고가 아직 없습니다",
     "demo.ready": (
@@ -191,7 +193,7 @@ SENTENCES: dict[str, str] = {
         "  페이지      {url}/    {url}/nodes/{node}\n"
         "  시뮬레이터  {url}/simulator    채팅  {url}/chat\n"
         "다른 터미널에서 이유를 물어보십시오:\n"
-        "  curl '{url}/diagnose?node={node}'\n"
+        "  curl '{url}/diagnose?node={node}&lang=ko'\n"
         "  {gpudiag} why node-7 --api {url}\n"
         "Ctrl-C를 누르면 끝납니다. 아무것도 남지 않습니다."
     ),

@@ -148,7 +148,7 @@ def percent(value: float) -> str:
 def number(value: float) -> str:
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
-    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.3g}"
+    return f"{value:,.1f}" if abs(value) >= 1 else f"{value:.3g}"
 
 
 def duration(seconds: float, language: str = "en") -> str:

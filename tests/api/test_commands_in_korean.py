@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import socket
 import sqlite3
@@ -12,6 +13,7 @@ from sqlalchemy.engine import make_url
 
 from api.demo import welcome
 from api.store.engine import named
+from api.words import Sentence
 from gpudiag.cli import main
 
 
@@ -113,3 +115,10 @@ def test_the_stores_trouble_is_told_in_korean(driver_says: str, sentence: str) -
     assert error.said("ko").startswith("저장소 /data/store.sqlite3")
     assert sentence in error.said("ko")
     assert error.status == 503
+
+
+@pytest.mark.parametrize("ready", ["serve.ready", "up.ready", "demo.ready"])
+def test_the_question_that_a_server_proposes_is_answered_in_korean(ready: str) -> None:
+    said = Sentence(ready, url="http://h", node="n", gpudiag="gpudiag").said("ko")
+
+    assert ["ko"] == re.findall(r"curl '\S+[?&]lang=(\w+)'", said)

@@ -13,7 +13,7 @@ from gpudiag.rule import Rule
 from gpudiag.runbook import about, markdown, runbook_of, thresholds
 from gpudiag.words import LANGUAGES, Language, words
 from gpudiag.words.pages import page_of
-from gpudiag.words.units import exactly
+from gpudiag.words.units import exactly, number
 
 RULES = all_rules()
 NAMES = [rule.id for rule in RULES]
@@ -114,3 +114,7 @@ def test_the_list_of_rules_is_korean_where_korean_is_asked_for(capsys: pytest.Ca
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_no_english_page_hedges_between_one_and_several(rule: Rule) -> None:
     assert re.findall(r"\w+\(s\)", page_of(rule.module, rule.id, "en").markdown) == []
+
+
+def test_a_large_number_is_grouped_with_a_fraction_and_without() -> None:
+    assert ("1,300", "1,256.7", "2.5") == (number(1300), number(1256.7), number(2.5))

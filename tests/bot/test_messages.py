@@ -82,7 +82,7 @@ def mrkdwn(node: Any) -> list[str]:
 
 
 def test_the_example_of_the_help_is_that_of_a_channel() -> None:
-    offered = " ".join(answers()["help"].paragraphs)
+    offered = " ".join(map(str, answers()["help"].paragraphs))
 
     assert [verb.name for verb in VERBS if f"/gpu {verb.name}" not in offered] == []
 

@@ -82,7 +82,10 @@ class Judge:
         rows = self.store.snapshots.after(state.id, state.last_id)
         if not rows and row.version == state.version:
             return
-        state.open = self.store.episodes.open_of(state.id)
+        before, state.open = state.open, self.store.episodes.open_of(state.id)
+        for key, known in state.open.items():  # since when it is clear is not stored: each process sees it
+            if key in before and before[key].opened_at == known.opened_at:
+                known.clear_since = before[key].clear_since
         state.version, state.changed_at = row.version, row.changed_at
         for stored in rows:
             if self.windows.fold_stored(state, stored):

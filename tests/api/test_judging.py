@@ -377,3 +377,26 @@ def test_a_node_that_falls_silent_as_the_server_s_clock_steps_back_is_missed(api
     works_by_the_clock(api, seconds=120)
 
     assert [("node-3", "opened")] == [(node, what) for node, what, _ in silences(api)]
+
+
+def test_what_is_over_ends_though_two_processes_get_the_reports_by_turns(
+    make_api: Callable[..., Api], postgresql: str
+) -> None:
+    api, other = make_api(postgresql), make_api(postgresql)
+    other.clock = api.clock
+    other.restart()
+    node = ReportingNode("node-3", api)
+    node.gpu(0).shows(temperature_celsius=91.0, clocks_event_reasons=0x40, utilization_percent=100.0,
+                      sm_clock_megahertz=600.0, power_watts=400.0)  # fmt: skip
+    node.passes(minutes=8)
+    assert "thermal-hw-slowdown" in api.open_findings("node-3")
+
+    node.gpu(0).shows(temperature_celsius=50.0, clocks_event_reasons=0, sm_clock_megahertz=1_980.0)
+    for _ in range(6 * 12):
+        node.reports()
+        node.api = other if node.api is api else api
+
+    assert "thermal-hw-slowdown" not in api.open_findings("node-3")
+    told = [item["what"] for item in api.client.findings(limit=1_000)["items"]
+            if item["finding"]["rule"] == "thermal-hw-slowdown"]  # fmt: skip
+    assert told == ["opened", "resolved"]

@@ -53,6 +53,7 @@ class NodeState:
         "order",
         "packed_at",
         "rank",
+        "rebuilt_at",
         "said",
         "signs",
         "starts",
@@ -87,6 +88,7 @@ class NodeState:
         self.judged_by_clock = 0.0
         self.arrived_at = 0.0  # when its last report came in, however old that was
         self.late_at: float | None = None  # when one came last that the window could not take any more
+        self.rebuilt_at = float("-inf")  # when the window was built anew for those
         self.packed_at = 0.0
 
     def note_start(self, key: int, sequence: int, taken_at: float) -> None:

@@ -23,6 +23,7 @@ FINE_SECONDS = W5 + 20.0  # what the finest rows cover
 MINUTE = 60.0  # the finest of the rows that are packed
 REBUILT_SECONDS = 3600.0  # how far back a window is read again at most
 LATE_SECONDS = 15.0  # so long after the last report that came late no more of them are waited for
+AGAIN_SECONDS = 300.0  # it takes a tenth of a second, in which every report waits
 
 
 class Windows:
@@ -55,14 +56,13 @@ class Windows:
             self._unpack(state, packed[1])
         if rows:
             recall_xids(self._store, state.id, state.window)
-        state.late_at = None
+        if state.late_at is not None:
+            state.late_at, state.rebuilt_at = None, self._clock()
         return bool(rows)
 
     def _stored_since(self, state: NodeState, newest: float, packed_at: float) -> list[StoredSnapshot]:
         """What the finest rows want, and what came after the coarser ones were packed."""
-        first = max(min(newest - FINE_SECONDS, packed_at), newest - REBUILT_SECONDS)
-        first -= first % MINUTE + 0.001  # a minute that was packed in its middle is read as a whole
-        return self._store.snapshots.between(state.id, first, newest)
+        return self._store.snapshots.between(state.id, _read_from(newest, packed_at), newest)
 
     def _unpack(self, state: NodeState, packed: bytes) -> None:
         """Put a node's older past before what was just read of it; one that cannot be read is told."""
@@ -125,7 +125,7 @@ class Windows:
         window = state.window
         clock_went_back = received_at < window.time - FUTURE_SECONDS  # our own, by which all times are told
         if window.latest is not None and snapshot.taken_at <= window.time and not clock_went_back:
-            if window.time - REBUILT_SECONDS < snapshot.taken_at < window.time:
+            if _read_from(window.time, state.packed_at) <= snapshot.taken_at < window.time:
                 state.late_at = received_at  # it belongs before others: the window is built anew
             return False
         interval = snapshot.agent.interval_seconds if snapshot.agent else 10.0
@@ -150,7 +150,9 @@ class Windows:
     @staticmethod
     def lacks_late_ones(state: NodeState, now: float) -> bool:
         """Whether late reports are to be read from the store: they stopped coming, from the only agent."""
-        return state.late_at is not None and now - state.late_at >= LATE_SECONDS and not state.two_agents
+        if state.late_at is None or state.two_agents:
+            return False
+        return now - state.late_at >= LATE_SECONDS and now - state.rebuilt_at >= AGAIN_SECONDS
 
     @staticmethod
     def _read(state: NodeState, row: StoredSnapshot) -> Snapshot | None:
@@ -160,3 +162,9 @@ class Windows:
         except Exception:
             log.exception("a stored snapshot of %s cannot be read and is left out", state.name)
             return None
+
+
+def _read_from(newest: float, packed_at: float) -> float:
+    """From where on snapshots are read again: a minute that was packed in its middle as a whole."""
+    first = max(min(newest - FINE_SECONDS, packed_at), newest - REBUILT_SECONDS)
+    return first - first % MINUTE - 0.001

@@ -120,6 +120,22 @@ def test_a_node_that_still_sends_its_past_is_not_called_silent_for_what_came_lat
     assert told_silent(api) == silences
 
 
+def test_who_is_late_all_the_time_has_the_window_built_anew_now_and_then(
+    api: Api, node: ReportingNode
+) -> None:
+    node.passes(minutes=5)
+    windows = []
+    for _ in range(6):
+        first, second = node.unsent(minutes=1)[:2]
+        api.clock.now = node.now
+        api.send(second, first)
+        api.time_passes(16)
+        windows.append(api.parts.judge.state("node-3").window)
+        node.now = api.clock.now
+
+    assert len({id(window) for window in windows}) == 2  # at once, and after five minutes
+
+
 def told_silent(api: Api) -> int:
     return sum(item["finding"]["rule"] == "agent-stale" and item["what"] == "opened"
                for item in api.client.findings()["items"])  # fmt: skip

@@ -214,13 +214,12 @@ class Judge:
 
     def _reconciled(self, state: NodeState, checkup: Checkup, keep: bool) -> Changes:
         """What began and ended; where it is not kept, a later look finds it once more, and tells it."""
-        states = {key: known.finding.state for key, known in state.open.items()}
+        states = {} if keep else {key: known.finding.state for key, known in state.open.items()}
         changes = reconcile(state.open, checkup, self.rules, state.window)
         if keep:
             state.open = changes.open
-        else:
-            for key, known in state.open.items():
-                known.finding.state = states[key]
+        for key, before in states.items():
+            state.open[key].finding.state = before
         return changes
 
     def _shown(self, open_findings: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:

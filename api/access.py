@@ -17,13 +17,14 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from flask import g, request
-from werkzeug.wrappers import Request
+from werkzeug.http import parse_cookie
 
 from api.problems import Refused
 from api.store import Store
 from api.store.tokens import PREFIX, Token, digest
 
 Needs = Literal["public", "agent", "reader", "admin"]
+Environ = dict[str, Any]  # of WSGI: a request as its server names it
 View = TypeVar("View", bound=Callable[..., Any])
 
 COOKIE = "gpudiag_token"
@@ -98,28 +99,28 @@ class Gate:
     def enter(self, role: Needs) -> None:
         """Let Flask's request at hand in, as `admit` does. Sets `g.who` and `g.token`."""
         g.token, g.who = None, "local"
-        g.token, g.who = self.admit(request, role)
+        g.token, g.who = self.admit(request.environ, role)
 
-    def admit(self, req: Request, role: Needs) -> tuple[Token | None, str]:
+    def admit(self, environ: Environ, role: Needs) -> tuple[Token | None, str]:
         """The token that a request carries, and who that is; raises Unauthorized or Forbidden."""
         if role == "public":
             return None, "local"
         if role == "agent" and self.reports_token is not None:
-            self._only_our_agents(req)
+            self._only_our_agents(environ)
             return None, "local"
-        given = self._given(req)
+        given = self._given(environ)
         if given is not None:
             token = self.token_of(given)
             if token is None:
                 raise Unauthorized("token.unknown")
             self._may(token, role)
             return token, token.note or f"token {token.id}"
-        if self.open_to_all or self.is_local(req):
+        if self.open_to_all or self.is_local(environ):
             return None, "local"
         raise Unauthorized("token.missing")
 
-    def _only_our_agents(self, req: Request) -> None:
-        given = self._given(req)
+    def _only_our_agents(self, environ: Environ) -> None:
+        given = self._given(environ)
         if given is None or not hmac.compare_digest(given.encode(), (self.reports_token or "").encode()):
             raise Forbidden("simulated.only")
 
@@ -133,28 +134,27 @@ class Gate:
         if token is not None and token.role == "agent" and not token.covers(node):
             raise Forbidden("token.node", bound=token.node, node=node)
 
-    def may_read(self, req: Request) -> bool:
+    def may_read(self, environ: Environ) -> bool:
         """Whether a page may be read by the request, as it stands."""
-        given = self._given(req)
+        given = self._given(environ)
         if given is not None:
             return self.accepts(given)
-        return self.open_to_all or self.is_local(req)
+        return self.open_to_all or self.is_local(environ)
 
     def accepts(self, text: str) -> bool:
         """Whether a token may read."""
         token = self.token_of(text)
         return token is not None and token.role in _MAY["reader"]
 
-    def _given(self, req: Request) -> str | None:
-        environ = req.environ
+    def _given(self, environ: Environ) -> str | None:
         header = environ.get("HTTP_AUTHORIZATION")
         if header is not None:
             scheme, _, value = header.partition(" ")
             if scheme.lower() != "bearer" or not value.strip():
                 raise Unauthorized("token.form")
             return value.strip()
-        cookie = req.cookies.get(COOKIE) if "HTTP_COOKIE" in environ else None
-        if not cookie or (req.method not in ("GET", "HEAD") and not self.same_origin(req)):
+        cookie = parse_cookie(environ).get(COOKIE) if "HTTP_COOKIE" in environ else None
+        if not cookie or (environ["REQUEST_METHOD"] not in ("GET", "HEAD") and not self.same_origin(environ)):
             return None
         # Browsers send a cookie to every port of a host: an unknown one may be another server's.
         return cookie if self.token_of(cookie) is not None else None
@@ -180,22 +180,21 @@ class Gate:
 
     # ---- really local
 
-    def is_local(self, req: Request) -> bool:
+    def is_local(self, environ: Environ) -> bool:
         """Whether the request comes from this machine and was meant for it."""
-        environ = req.environ
         if self.behind_proxy or not is_loopback(environ.get("REMOTE_ADDR") or ""):
             return False
         if environ.get("SERVER_PROTOCOL") in ("HTTP/1.0", "HTTP/1"):
             return False  # what a proxy speaks that adds no header; people's tools speak 1.1
         if not environ.keys().isdisjoint(FORWARDED):
             return False
-        return is_loopback_host(environ.get("HTTP_HOST", "")) and self.same_origin(req)
+        return is_loopback_host(environ.get("HTTP_HOST", "")) and self.same_origin(environ)
 
     @staticmethod
-    def same_origin(req: Request) -> bool:
+    def same_origin(environ: Environ) -> bool:
         """Whether no page of another site made the browser send it."""
-        origin = req.environ.get("HTTP_ORIGIN")
-        return origin is None or urlsplit(origin).netloc.lower() == req.environ.get("HTTP_HOST", "").lower()
+        origin = environ.get("HTTP_ORIGIN")
+        return origin is None or urlsplit(origin).netloc.lower() == environ.get("HTTP_HOST", "").lower()
 
 
 @lru_cache(maxsize=1_024)

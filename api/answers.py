@@ -339,7 +339,7 @@ class Answers:
 
     def must_log_in(self) -> bool:
         """Whether the request at hand may not read the pages before it shows a token."""
-        return not self.gate.may_read(request)
+        return not self.gate.may_read(request.environ)
 
     def accepts(self, token: str) -> bool:
         return self.gate.accepts(token)
@@ -347,7 +347,7 @@ class Answers:
     def from_our_page(self) -> bool:
         """By what the browser says of it; an older one names only where the page is from."""
         site = request.headers.get("Sec-Fetch-Site")
-        return self.gate.same_origin(request) if site is None else site in ("same-origin", "none")
+        return self.gate.same_origin(request.environ) if site is None else site in ("same-origin", "none")
 
     def encrypted(self) -> bool:
         return request.is_secure or self.public_url.startswith("https://")

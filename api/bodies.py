@@ -20,6 +20,7 @@ from typing import Any
 
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from api.gateway import WsgiApp
 from api.intake import LARGEST_REQUEST
 from api.problems import Refused
 
@@ -27,10 +28,7 @@ log = logging.getLogger("gpudiag.api")
 
 MOST_READING = 40  # of the server's 64 threads
 PATIENCE_SECONDS = 15.0
-LOOK_SECONDS = 1.0
 LAST_DATA_RECEIVED = 52  # where tcp_info of linux/tcp.h has it, in milliseconds
-
-WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class Crowded(Refused):
@@ -47,7 +45,7 @@ class CutOff(Refused):
 
 
 class Bodies:
-    """A WSGI application around another one, whose bodies it watches. `stop` ends the watch."""
+    """A WSGI application around another one, whose bodies it watches. Call `look` about once a second."""
 
     def __init__(
         self, app: WsgiApp, port: int, most: int = MOST_READING, patience: float = PATIENCE_SECONDS
@@ -55,9 +53,6 @@ class Bodies:
         self._app, self._port, self._patience = app, port, patience
         self._slots = threading.BoundedSemaphore(most)
         self._reading: dict[Body, tuple[float, str]] = {}
-        self._stopped = threading.Event()
-        self._watch = threading.Thread(target=self._look, name="gpudiag-bodies", daemon=True)
-        self._watch.start()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ:
@@ -77,21 +72,15 @@ class Bodies:
         if self._reading.pop(body, None) is not None:
             self._slots.release()
 
-    def stop(self) -> None:
-        self._stopped.set()
-        self._watch.join()
-
-    def _look(self) -> None:
-        while not self._stopped.wait(LOOK_SECONDS):
-            late = time.monotonic() - self._patience
-            senders = {
-                sender.removeprefix("::ffff:")
-                for began, sender in list(self._reading.values())
-                if began < late
-            }
-            cut = cut_off(self._port, senders, self._patience) if senders else 0
-            if cut:
-                log.warning("%d connections were cut off: their requests never ended", cut)
+    def look(self) -> None:
+        """Cut off who has said nothing for too long."""
+        late = time.monotonic() - self._patience
+        senders = {
+            sender.removeprefix("::ffff:") for began, sender in list(self._reading.values()) if began < late
+        }
+        cut = cut_off(self._port, senders, self._patience) if senders else 0
+        if cut:
+            log.warning("%d connections were cut off: their requests never ended", cut)
 
 
 class Body:

@@ -1,20 +1,26 @@
 """In front of Flask: a report that is taken is answered here, since it comes hundreds of times a second.
 
-Everything else goes on to Flask, and so does a report that is refused: there the reason gets its words.
+It is handed in, and answered by whoever stored it: no thread waits meanwhile. Everything else goes on to
+Flask, and so does a report that is refused: there the reason gets its words.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
 from werkzeug.wrappers import Request
 
-from api.bodies import WsgiApp
+from api.access import Environ
+from api.gateway import ANSWER, LATER, Answer, WsgiApp, whole
 from api.intake import LARGEST_REQUEST
 from api.parts import Parts
-from api.resources.snapshots import PATH, REFUSED, take
+from api.reports import Report
+from api.resources.snapshots import PATH, REFUSED, received
+from api.writer import ANSWER_SECONDS, NotWritten
 
 HEADERS = [
     ("Content-Type", "application/json"),
@@ -24,21 +30,62 @@ HEADERS = [
 
 
 class Front:
-    """A WSGI application around Flask's."""
+    """A WSGI application around Flask's. Call `look` now and then: it answers whose report takes too long."""
 
-    def __init__(self, app: WsgiApp, here: Parts) -> None:
-        self._app, self._here = app, here
+    def __init__(self, app: WsgiApp, here: Parts, patience: float = ANSWER_SECONDS) -> None:
+        self._app, self._here, self._patience = app, here, patience
+        self._waiting: dict[Report, tuple[float, Callable[[BaseException], None]]] = {}
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if environ.get("PATH_INFO") != PATH or environ.get("REQUEST_METHOD") != "POST":
             return self._app(environ, start_response)
-        request = Request(environ, populate_request=False)
-        request.max_content_length = LARGEST_REQUEST
         try:
-            token, _ = self._here.gate.admit(request, "agent")
-            answer = msgspec.json.encode(take(self._here, request, token))
+            token, _ = self._here.gate.admit(environ, "agent")
+            self._hand_in(received(self._here, environ, _body(environ), token), environ)
         except Exception as error:
             environ[REFUSED] = error
             return self._app(environ, start_response)
-        start_response("200 OK", [*HEADERS, ("Content-Length", str(len(answer)))])
-        return [answer]
+        return LATER
+
+    def _hand_in(self, report: Report, environ: dict[str, Any]) -> None:
+        answer: Answer = environ[ANSWER]
+        refuse = partial(self._refuse, environ, answer)
+        report.told = partial(self._answer, answer)
+        self._waiting[report] = (time.monotonic(), refuse)
+        try:
+            self._here.writer.hand_in(report)
+        except BaseException:
+            del self._waiting[report]
+            raise
+
+    def _answer(self, answer: Answer, report: Report) -> None:
+        _, refuse = self._waiting.pop(report, (0.0, None))
+        if refuse is None:
+            return  # it took too long, and that was said
+        if report.error is not None:
+            refuse(report.error)
+            return
+        body = msgspec.json.encode(report.answer())
+        answer("200 OK", [*HEADERS, ("Content-Length", str(len(body)))], body)
+
+    def _refuse(self, environ: dict[str, Any], answer: Answer, error: BaseException) -> None:
+        environ[REFUSED] = error
+        answer(*whole(self._app, environ))
+
+    def look(self) -> None:
+        """Refuse what has waited for too long: it may be stored, or not."""
+        late = time.monotonic() - self._patience
+        for report, (since, refuse) in list(self._waiting.items()):
+            if since < late and self._waiting.pop(report, None) is not None:
+                refuse(NotWritten("slow"))
+
+
+def _body(environ: Environ) -> bytes:
+    """The body of a request."""
+    told = environ.get("CONTENT_LENGTH", "")
+    if told.isdigit() and int(told) <= LARGEST_REQUEST:
+        body: bytes = environ["wsgi.input"].read()
+        return body
+    request = Request(environ, populate_request=False)
+    request.max_content_length = LARGEST_REQUEST
+    return request.get_data(cache=False)

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import errno
 import importlib
+import logging
 import signal
 import socket
 import sys
@@ -21,15 +22,19 @@ from typing import Any
 from flask import Flask
 
 from api.app import close
-from api.bodies import PATIENCE_SECONDS, Bodies, WsgiApp
+from api.bodies import PATIENCE_SECONDS, Bodies
 from api.front import Front
+from api.gateway import WsgiApp, gateway
 from api.parts import KEY, parts_of
 from api.words import Worded
+
+log = logging.getLogger("gpudiag.api")
 
 BACKLOG = 4_096
 # Granian's limit counts connections, idle ones too: below the number of agents it would shut people out.
 MOST_CONNECTIONS = 16_384
 THREADS = 64
+LOOK_SECONDS = 1.0
 SWITCH_SECONDS = 0.0005  # a thread that puts a long answer in words lets the others in so often
 M_ARENA_MAX = -8  # malloc.h of glibc; others ignore it or have no such function
 
@@ -55,6 +60,7 @@ class Server:
         self._socket = _listen(host, port)
         self.port = self._socket.getsockname()[1]
         self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
 
     @property
     def url(self) -> str:
@@ -64,21 +70,35 @@ class Server:
     def start(self) -> Server:
         _few_arenas()
         sys.setswitchinterval(SWITCH_SECONDS)
-        self._bodies = Bodies(self._application(), self.port, patience=self.patience)
+        app: WsgiApp = self.app.wsgi_app
+        looks: list[Callable[[], None]] = []
+        if KEY in self.app.extensions:
+            app = front = Front(app, parts_of(self.app))
+            looks.append(front.look)
+        bodies = Bodies(app, self.port, patience=self.patience)
+        looks.append(bodies.look)
+        self._watch = threading.Thread(target=self._look, args=(looks,), name="gpudiag-watch", daemon=True)
+        self._watch.start()
         self._signal = _granian().WorkerSignal()
         ready = threading.Event()
-        self._thread = threading.Thread(target=self._serve, args=(ready,), name="gpudiag-http")
+        self._thread = threading.Thread(
+            target=self._serve, args=(gateway(bodies), ready), name="gpudiag-http"
+        )
         self._thread.start()
         ready.wait()
         return self
 
-    def _application(self) -> WsgiApp:
-        app: WsgiApp = self.app.wsgi_app
-        return Front(app, parts_of(self.app)) if KEY in self.app.extensions else app
+    def _look(self, looks: list[Callable[[], None]]) -> None:
+        """Once a second, at requests that wait for their senders, and at senders who wait for an answer."""
+        while not self._ended.wait(LOOK_SECONDS):
+            for look in looks:
+                try:
+                    look()
+                except Exception:
+                    log.exception("whoever waits for too long was not looked at")
 
-    def _serve(self, ready: threading.Event) -> None:
+    def _serve(self, handle: Callable[[Any, dict[str, Any]], None], ready: threading.Event) -> None:
         from granian._futures import _new_cbscheduler
-        from granian.wsgi import _callback_wrapper
 
         ended = threading.Event()
         self._signal.add_cb(ended.set)
@@ -106,7 +126,7 @@ class Server:
             False,
             (None, None),
         )
-        scheduler = _new_cbscheduler(loop, _callback_wrapper(self._bodies, {}, None), impl_asyncio=True)
+        scheduler = _new_cbscheduler(loop, handle, impl_asyncio=True)
         worker.serve_mtr(scheduler, loop, self._signal)
         ready.set()
         ended.wait()
@@ -117,7 +137,8 @@ class Server:
         if self._thread is not None:
             self._signal.set()
             self._thread.join()
-            self._bodies.stop()
+            self._ended.set()
+            self._watch.join()
             self._thread = None
         else:
             self._socket.close()

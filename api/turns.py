@@ -1,17 +1,19 @@
-"""One at a time, without a thread of its own: who finds the pen free works off what waits, and hands it on.
+"""One at a time: a thread that works off what is handed in, and tells whoever waits for it.
 
-A report is unpacked, stored and judged by the thread that received it, while its data is still in that
-processor's cache. Reports that come meanwhile wait together, and the first of them does the work of all.
+Tasks that may be done together and wait together are one turn.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections import deque
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import ClassVar
 
 from gpudiag.errors import GpudiagError
+
+log = logging.getLogger("gpudiag.turns")
 
 
 class Task:
@@ -20,86 +22,93 @@ class Task:
     together: ClassVar[bool] = False  # whether several are done in one turn
     size = 1
 
-    __slots__ = ("_woken", "abandoned", "done", "error", "leads")
+    __slots__ = ("_done", "error", "finished")
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
-        self.done = self.leads = self.abandoned = False
-        self._woken = threading.Lock()
-        self._woken.acquire()
+        self.finished = False
+        self._done = threading.Lock()
+        self._done.acquire()
 
-    def wake(self) -> None:
-        self._woken.release()
+    def finish(self) -> None:
+        """Tell who waits for it that it is done, or what went wrong; a second time tells nobody."""
+        if not self.finished:
+            self.finished = True
+            self.tell()
 
-    def sleep(self, seconds: float | None) -> bool:
-        """Wait until it is done or has to lead; False when neither came in time."""
-        return self._woken.acquire(timeout=-1 if seconds is None else seconds)
+    def tell(self) -> None:
+        """Wake the thread that waits for it."""
+        self._done.release()
+
+    def wait(self, seconds: float | None) -> bool:
+        """Until it is done; False when that was not in time."""
+        return self._done.acquire(timeout=-1 if seconds is None else seconds)
 
 
 class Turns:
-    """The pen, and who waits for it. `work` is given tasks and keeps the error of each."""
+    """Whose turn it is. `work` is given tasks, and keeps the error of each; `start` and `stop` frame it."""
 
     def __init__(self, work: Callable[[list[Task]], None], most_at_once: int) -> None:
         self._work, self._most_at_once = work, most_at_once
-        self._guard = threading.Lock()
-        self._taken = False
-        self._waiting: deque[Task] = deque()
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()  # None: no more
+        self._thread = threading.Thread(target=self._run, name="gpudiag-writer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Work off what waits, and end."""
+        self._tasks.put(None)
+        self._thread.join()
 
     @property
     def waiting(self) -> int:
-        return len(self._waiting)
+        return self._tasks.qsize()
+
+    def hand_in(self, task: Task) -> None:
+        """Have it done; who wants to know when is told by its `tell`."""
+        self._tasks.put(task)
 
     def do(self, task: Task, seconds: float | None, late: type[GpudiagError], said: str) -> None:
-        """Have `task` done, by this thread or another; raises its error, or `late` when it takes longer."""
-        with self._guard:
-            if self._taken:
-                self._waiting.append(task)
-            else:
-                self._taken = task.leads = True
-        if not task.leads and not task.sleep(seconds):
-            with self._guard:
-                task.abandoned = not (task.done or task.leads)
-            if task.abandoned:
-                raise late(said)
-        if task.leads:
-            self._lead(task)
+        """Have it done, and wait for that; raises its error, or `late` when it takes longer."""
+        self.hand_in(task)
+        if not task.wait(seconds):
+            raise late(said)
         if task.error is not None:
             raise task.error
 
-    def _lead(self, first: Task) -> None:
-        heir: Task | None = first
-        while heir is not None:
-            tasks = self._taken_together(heir)
-            try:
-                self._work(tasks)
-            except BaseException as error:  # nobody is told that all is well
-                for task in tasks:
-                    task.error = task.error or error
-            heir = self._hand_on(tasks)
+    def _run(self) -> None:
+        first = self._tasks.get()
+        while first is not None:
+            tasks, following = self._waiting_together(first)
+            self._take_turn(tasks)
+            first = following or self._tasks.get()
 
-    def _taken_together(self, first: Task) -> list[Task]:
+    def _waiting_together(self, first: Task) -> tuple[list[Task], Task | None]:
+        """What is done in one turn with `first`, and what was found behind it, if it is another turn's."""
         tasks, size = [first], first.size
-        with self._guard:
-            while (
-                self._waiting and first.together and self._waiting[0].together and size < self._most_at_once
-            ):
-                tasks.append(self._waiting.popleft())
-                size += tasks[-1].size
-        return tasks
+        while first.together and size < self._most_at_once:
+            try:
+                task = self._tasks.get_nowait()
+            except Empty:
+                break
+            if task is None:
+                self._tasks.put(None)
+                break
+            if not task.together:
+                return tasks, task
+            tasks.append(task)
+            size += task.size
+        return tasks, None
 
-    def _hand_on(self, tasks: list[Task]) -> Task | None:
-        """Wake whose work is done, and the first who waits; returns it where nobody does that any more."""
-        with self._guard:
-            heir = self._waiting.popleft() if self._waiting else None
-            self._taken = heir is not None
-            forsaken = heir is not None and heir.abandoned
-            if heir is not None and not forsaken:
-                heir.leads = True
+    def _take_turn(self, tasks: list[Task]) -> None:
+        try:
+            self._work(tasks)
+        except BaseException as error:  # nobody is told that all is well
             for task in tasks:
-                task.done = True
-        if heir is not None and not forsaken:
-            heir.wake()
+                task.error = task.error or error
         for task in tasks:
-            if not task.leads:
-                task.wake()
-        return heir if forsaken else None
+            try:
+                task.finish()
+            except Exception:
+                log.exception("whoever waits for a task could not be told that it is done")

@@ -1,8 +1,9 @@
 """What is written: one commit for all the reports that wait, as soon as the one before is done.
 
 A report is answered after its commit, so the answer means that it survives a crash. Too many that wait are
-refused at once (`Full`). Judging happens in the same turn, between the commit and the answer, so that whoever
-has the answer also sees the diagnosis.
+refused at once (`Full`). One thread does it all, from reading a report to answering it: many threads that
+want the interpreter at a time cost more than the work. Judging happens between the commit and the answer, so
+that whoever has the answer also sees the diagnosis.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from sqlalchemy import Connection, Engine
 
@@ -21,6 +22,7 @@ from api import garbage
 from api.intake import Arrived
 from api.judge import Judge
 from api.nodes import NodeState
+from api.reports import Report
 from api.store import Store, StoreCorrupt, StoreError
 from api.store.snapshots import NewSnapshot, pack, start_key
 from api.together import EVERY_SECONDS
@@ -29,8 +31,8 @@ from api.words import Worded
 
 log = logging.getLogger("gpudiag.writer")
 
-MOST_WAITING = 48  # reports; fewer than the threads, so that questions are answered meanwhile
-MOST_IN_A_BATCH = 128  # snapshots
+MOST_WAITING = 256  # reports, which are written within some tenths of a second
+MOST_IN_A_BATCH = 64  # snapshots, about
 ANSWER_SECONDS = 20.0
 TICK_SECONDS = 1.0
 TICK_LASTS = 0.05  # reports wait so long at most
@@ -52,24 +54,6 @@ class NotWritten(Worded):
 
     status = 503
     retry_after = 10
-
-
-class Report(Task):
-    """Snapshots of one request on their way to the store."""
-
-    together: ClassVar[bool] = True
-
-    __slots__ = ("arrived", "body", "duplicates", "received_at", "sent_at", "size", "stored", "two_agents")
-
-    def __init__(
-        self, arrived: list[Arrived], received_at: float, sent_at: float | None, body: bytes | None
-    ) -> None:
-        super().__init__()
-        self.arrived, self.received_at, self.sent_at = arrived, received_at, sent_at
-        self.size = len(arrived)
-        self.body = body  # the request's body where it is one snapshot in zstd: stored as it is
-        self.stored = self.duplicates = 0
-        self.two_agents: list[str] = []
 
 
 class Job(Task):
@@ -104,8 +88,8 @@ class Writer:
     # ---- its life
 
     def start(self) -> None:
-        for thread in (self._ticker, self._keeper):
-            thread.start()
+        for part in (self._turns, self._ticker, self._keeper):
+            part.start()
 
     def stop(self) -> None:
         """Write what is waiting, pack the windows, end the threads."""
@@ -115,6 +99,7 @@ class Writer:
         self._ticker.join()
         self._keeper.join()
         self._safely(lambda: self._in_turn(lambda: self._pack(all_of_them=True), None))
+        self._turns.stop()
 
     @property
     def waiting(self) -> int:
@@ -122,15 +107,23 @@ class Writer:
 
     # ---- the door
 
+    def hand_in(self, report: Report) -> None:
+        """Have a report stored; it is told when it is safe, or why it is not."""
+        self._let_in()
+        self._turns.hand_in(report)
+
     def submit(self, report: Report) -> Report:
         """Have a report stored; returns when it is safe."""
+        self._let_in()
+        self._turns.do(report, ANSWER_SECONDS, NotWritten, "slow")
+        return report
+
+    def _let_in(self) -> None:
         if self._stopping.is_set():
             raise Full("stopping")
         if self._turns.waiting >= MOST_WAITING:
             self.refused += 1
             raise Full("waiting", most=MOST_WAITING, seconds=Full.retry_after)
-        self._turns.do(report, ANSWER_SECONDS, NotWritten, "slow")
-        return report
 
     def do(self, act: Callable[[], Any]) -> Any:
         """Do something between reports, and return what it returns."""
@@ -154,16 +147,29 @@ class Writer:
 
     def _take_safely(self, batch: list[Report]) -> None:
         """Whatever happens, everybody who waits is answered."""
+        readable = [report for report in batch if self._read(report)]
         try:
-            self._take(batch)
+            if readable:
+                self._take(readable)
         except Exception as error:
             log.exception("a batch of reports was not stored")
-            self._fail(batch, NotWritten("not.stored", name=type(error).__name__))
+            self._fail(readable, NotWritten("not.stored", name=type(error).__name__))
+
+    def _read(self, report: Report) -> bool:
+        """Whether a report is one; else its sender is told what is wrong with it."""
+        try:
+            report.read(self.keep)
+        except Exception as error:
+            report.error = error
+        return report.error is None
 
     def _take(self, batch: list[Report]) -> None:
         """Store, judge, answer."""
         try:
-            fresh = self._store(batch) if self.store.embedded else self._store_shared(batch)
+            if self.store.embedded:
+                self._store(batch)
+            else:
+                self._store_shared(batch)
         except StoreCorrupt as error:
             self._set_aside(error)
             self._fail(batch, NotWritten("set.aside"))
@@ -174,17 +180,18 @@ class Writer:
             return
         self.trouble = None
         if self.store.embedded:
-            self._judge(fresh)
+            for report in batch:
+                self._judge(report)
 
     def _fail(self, batch: list[Report], error: BaseException) -> None:
         for report in batch:
             report.error = error
 
-    def _judge(self, fresh: list[tuple[NodeState, Arrived, float]]) -> None:
-        for state, arrived, received_at in fresh:
-            self.judge.arrive(state, arrived.snapshot, received_at)
+    def _judge(self, report: Report) -> None:
+        for state, arrived in report.fresh:
+            self.judge.arrive(state, arrived.snapshot, report.received_at)
 
-    def _store_shared(self, batch: list[Report]) -> list[tuple[NodeState, Arrived, float]]:
+    def _store_shared(self, batch: list[Report]) -> None:
         """On a store that others write, too: caught up, stored and judged in one transaction, node by node.
 
         A lock per node, held until the commit, makes its snapshots' numbers grow in the order of commits.
@@ -195,26 +202,23 @@ class Writer:
         try:
             with self.store.writing() as connection:
                 self.store.lock_nodes(connection, ids.values())
-                fresh = self._store(batch, connection)
-                self._judge(fresh)
+                self._store(batch, connection)
+                for report in batch:
+                    self._judge(report)
                 self.judge.feed.take().write(self.store, connection)
-                seen = {state.id: (state, received_at) for state, _, received_at in fresh}
+                seen = {s.id: (s, report.received_at) for report in batch for s, _ in report.fresh}
                 self.store.snapshots.save_seen(connection, [(key, at) for key, (_, at) in seen.items()])
                 last = self.store.snapshots.last_ids(connection, seen)
             for key, (state, _) in seen.items():
                 state.last_id = last.get(key, state.last_id)
-            return fresh
         except BaseException:
             self.judge.feed.take()
             self.judge.unload(s for name in names if (s := self.judge.nodes.get(name)) is not None)
             raise
 
-    def _store(
-        self, batch: list[Report], within: Connection | None = None
-    ) -> list[tuple[NodeState, Arrived, float]]:
-        """One transaction for all (the one given, or its own); returns what was not there before."""
+    def _store(self, batch: list[Report], within: Connection | None = None) -> None:
+        """One transaction for all (the one given, or its own); notes what was not there before."""
         rows: list[NewSnapshot] = []
-        fresh: list[tuple[NodeState, Arrived, float]] = []
         made: list[NodeState] = []
         entries: list[tuple[Report, Arrived, NodeState, int, int]] = []
         names = {arrived.snapshot.node for report in batch for arrived in report.arrived}
@@ -246,7 +250,7 @@ class Writer:
                     rows.append(
                         NewSnapshot(state.id, snapshot.taken_at, report.received_at, key, sequence, body)
                     )
-                    fresh.append((state, arrived, report.received_at))
+                    report.fresh.append((state, arrived))
                 if rows:
                     self.store.snapshots.add(connection, rows)
         except BaseException:
@@ -266,7 +270,6 @@ class Writer:
                     if (s := self.judge.nodes.get(a.snapshot.node)) and s.two_agents
                 }
             )
-        return fresh
 
     def _known(
         self, connection: Connection, entries: list[tuple[Report, Arrived, NodeState, int, int]]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
 
 from flask import Blueprint, Response, g, request
-from werkzeug.wrappers import Request
 
-from api.access import needs
-from api.intake import check_time, snapshots_of, unpacked
+from api.access import Environ, needs
 from api.parts import Parts, parts
 from api.problems import BadRequest
+from api.reports import Report
 from api.resources.asked import json_answer
 from api.store.tokens import Token
-from api.writer import Report
 from gpudiag.client import SENT_AT
 
 PATH = "/v1/snapshots"
+_SENT_AT = "HTTP_" + SENT_AT.upper().replace("-", "_")
 REFUSED = "gpudiag.refused"  # in the WSGI environment: why it was not taken in front of Flask
 
 snapshots = Blueprint("snapshots", __name__)
@@ -30,37 +29,24 @@ def report() -> Response:
     refused = request.environ.pop(REFUSED, None)
     if refused is not None:
         raise refused
-    return json_answer(take(parts(), request, g.token))
+    here = parts()
+    arrived = received(here, request.environ, request.get_data(cache=False), g.token)
+    return json_answer(here.writer.submit(arrived).answer())
 
 
-def take(here: Parts, request: Request, token: Token | None) -> dict[str, Any]:
-    """Store one snapshot or a list of them; the answer means that they survive a crash."""
-    received_at = here.answers.now()
-    raw = request.get_data(cache=False)
-    encoding = request.headers.get("Content-Encoding")
-    body = unpacked(raw, encoding)
-    arrived = snapshots_of(body)
-    sent_at = _sent_at(request)
-    several = len(arrived) > 1
-    for i, (snapshot, _) in enumerate(arrived):
-        here.gate.may_report(token, snapshot.node)
-        told = sent_at if sent_at is not None else snapshot.agent.sent_at if snapshot.agent else None
-        place = f"snapshots[{i}]" if several else "snapshot"
-        check_time(snapshot, told, received_at, here.settings.serve.keep, place)
-    if sent_at is None and arrived and arrived[-1].snapshot.agent is not None:
-        sent_at = arrived[-1].snapshot.agent.sent_at
-    as_it_is = raw if encoding == "zstd" and len(arrived) == 1 and arrived[0].body is body else None
-    done = Report(arrived, received_at, sent_at, as_it_is)
-    if arrived:
-        here.writer.submit(done)
-    answer: dict[str, Any] = {"stored": done.stored, "duplicates": done.duplicates, "time": received_at}
-    if done.two_agents:
-        answer["two_agents"] = done.two_agents
-    return answer
+def received(here: Parts, environ: Environ, body: bytes, token: Token | None) -> Report:
+    """One snapshot or a list of them, as they came."""
+    return Report(
+        body,
+        environ.get("HTTP_CONTENT_ENCODING"),
+        here.answers.now(),
+        _sent_at(environ),
+        partial(here.gate.may_report, token),
+    )
 
 
-def _sent_at(request: Request) -> float | None:
-    text = request.headers.get(SENT_AT)
+def _sent_at(environ: Environ) -> float | None:
+    text = environ.get(_SENT_AT)
     if text is None:
         return None
     try:

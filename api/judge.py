@@ -32,6 +32,7 @@ from gpudiag.words import LANGUAGES, Language
 
 log = logging.getLogger("gpudiag.judge")
 
+TOLD_SECONDS = 1.0  # what is told of a node's silence is no older
 WAITS_SECONDS = 15.0  # no newer snapshot came that would have had a node judged
 
 
@@ -275,6 +276,7 @@ class Judge:
     def said(self, state: NodeState, language: Language, runbooks: str) -> dict[str, Any] | None:
         """The node's diagnosis; the caller holds its lock. None when nothing is kept of it."""
         self.be_current(state)
+        self._hear_silence(state)
         checkup = state.checkup
         if checkup is None:
             return None
@@ -287,6 +289,16 @@ class Judge:
             found = explain(checkup, language, self.rules, runbooks=runbooks)
             said = state.said[language] = msgspec.to_builtins(found)
         return said
+
+    def _hear_silence(self, state: NodeState) -> None:
+        """Judge a silent node by the clock as it stands: what is told of its silence is as old as the answer."""
+        now = self.clock()
+        if not _is_silent(state.window, now) or state.reports_at(now):
+            return
+        if not 0.0 <= now - state.judged_by_clock < TOLD_SECONDS:
+            state.judged_by_clock = now
+            self._examine(state, now, keep=self.store.embedded)
+            state.window.rest()
 
     def tick(self, now: float, enough: Callable[[], bool] = lambda: False) -> None:
         """Judge the nodes that are silent, and what waits: nobody else would notice.
@@ -316,10 +328,9 @@ class Judge:
         if state.waits and now - max(window.received_at, state.arrived_at) >= WAITS_SECONDS:
             with state.lock:
                 self.be_current(state)
-        age = window.age(now)
-        if age <= SILENT_INTERVALS * window.interval:
+        if not _is_silent(window, now):
             return
-        if 0.0 <= now - state.judged_by_clock < min(60.0, max(5.0, age / 10.0)):
+        if 0.0 <= now - state.judged_by_clock < min(60.0, max(5.0, window.age(now) / 10.0)):
             return  # the longer the silence, the less changes
         state.judged_by_clock = now
         if not self.store.embedded and self.state(state.name) is None:
@@ -394,3 +405,8 @@ class Judge:
             checkup.findings.append(finding)
         checkup.findings.sort(key=lambda finding: precedence(finding, self.rules))
         return window, checkup
+
+
+def _is_silent(window: Window, now: float) -> bool:
+    """Whether reports are missing that were due."""
+    return window.age(now) > SILENT_INTERVALS * window.interval

@@ -64,6 +64,18 @@ def test_a_silent_node_is_stale_and_heals_nothing(node: ReportingNode, api: Api)
     assert feed(api, "gpu-lost-bus") == ["opened"]
 
 
+def test_what_is_told_of_a_silence_is_as_old_as_the_answer(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=6)
+    api.time_passes(500)
+    api.clock.now += 55.0  # the next look by the clock is not due yet
+
+    said = api.client.diagnosis("node-3")
+    stale = next(f for f in said["findings"] if f["rule"] == "agent-stale")
+    age = next(e["value"] for e in stale["evidence"] if e["name"] == "age_seconds")
+
+    assert age == round(api.clock.now - api.parts.judge.nodes["node-3"].window.received_at)
+
+
 def test_silence_resolves_no_state_either(node: ReportingNode, api: Api) -> None:
     node.serves_idle_vllm().passes(minutes=6)
 

@@ -24,7 +24,7 @@ except ImportError:  # not on Windows
 HEAD = "0001"
 """The newest migration: a store that has it is opened without loading Alembic."""
 
-PAGE_BYTES = 16_384  # blobs of some KiB fit without overflow pages
+PAGE_BYTES = 4_096  # every report changes a page of each index, somewhere: large ones would be mostly old
 # What a busy server writes within some seconds. A commit that finds more waits until it is in the file (see
 # Store.checkpoint); a log that grew beyond, for somebody kept it, is cut to this at the first commit after.
 MOST_LOG_BYTES = 64 << 20

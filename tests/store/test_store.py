@@ -205,7 +205,7 @@ def test_a_store_of_a_newer_version_is_left_alone(store: Store) -> None:
     assert HEAD == "0001"
 
 
-def test_the_file_is_laid_out_for_blobs(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_the_file_is_laid_out_for_many_small_writes(tmp_path) -> None:  # type: ignore[no-untyped-def]
     store = Store(f"sqlite:///{tmp_path}/new/folder/store.sqlite3")
 
     with store.reading() as connection:
@@ -213,7 +213,7 @@ def test_the_file_is_laid_out_for_blobs(tmp_path) -> None:  # type: ignore[no-un
                 for name in ("page_size", "auto_vacuum", "journal_mode", "synchronous")}  # fmt: skip
     store.close()
 
-    assert kept == {"page_size": 16_384, "auto_vacuum": 2, "journal_mode": "wal", "synchronous": 2}
+    assert kept == {"page_size": 4_096, "auto_vacuum": 2, "journal_mode": "wal", "synchronous": 2}
 
 
 def test_looking_in_waits_for_nobody_who_writes(tmp_path) -> None:  # type: ignore[no-untyped-def]

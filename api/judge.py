@@ -291,7 +291,7 @@ class Judge:
         return said
 
     def _hear_silence(self, state: NodeState) -> None:
-        """Judge a silent node by the clock as it stands: what is told of its silence is as old as the answer."""
+        """Judge a silent node by the clock as it stands: its silence is told as old as it is."""
         now = self.clock()
         if not _is_silent(state.window, now) or state.reports_at(now):
             return

@@ -59,7 +59,12 @@ class Answer:
         return formula(self.engine, self.tokens, self.question.requests, words(language))
 
     def as_json(self, language: str = "en") -> dict[str, Any]:
-        """The answer under the interface's keys; what is not known is None."""
+        """The answer under the interface's keys; what is not known is None, and has no kind."""
+        said = self._numbers(language)
+        known = {key: kind for key, kind in self.kinds.items() if _found(said, key) is not None}
+        return {**said, "kinds": known, "sources": list(self.sources)}
+
+    def _numbers(self, language: str) -> dict[str, Any]:
         return {
             "model": self.model.name,
             "engine": self.question.engine or (self.engine.name if self.engine.name != "none" else None),
@@ -91,8 +96,6 @@ class Answer:
             },
             "formula": self.formula(language),
             "assumptions": sentences(self.notes, language),
-            "kinds": self.kinds,
-            "sources": list(self.sources),
         }
 
     def _budget_json(self) -> dict[str, Any]:
@@ -110,3 +113,11 @@ class Answer:
             "pool_tokens": self.pool_tokens,
             "max_concurrency": self.max_concurrency,
         }
+
+
+def _found(said: dict[str, Any], key: str) -> Any:
+    """What stands at `budget.pool_bytes` and the like."""
+    place: Any = said
+    for step in key.split("."):
+        place = place[step]
+    return place

@@ -11,6 +11,36 @@ from gpudiag.kv.families import GEOMETRY
 from gpudiag.kv.layers import Attention, Latent
 from gpudiag.kv.note import Note, note
 
+# The numbers of an answer by what they rest on; a dot leads into an inner object.
+FROM_GEOMETRY = (
+    "bytes_per_token",
+    "fixed_bytes_per_request",
+    "bytes_per_request",
+    "total_bytes",
+    "bytes_per_token_if_mha",
+    "model_limit_tokens",
+    "alternatives.with_fp8_kv.total_bytes",
+    "alternatives.if_mha.total_bytes",
+)
+FROM_POOL = (
+    "budget.pool_blocks",
+    "budget.pool_tokens",
+    "budget.max_concurrency",
+    "fits",
+    "over_capacity_bytes",
+    "largest_batch",
+    "longest_context",
+    "alternatives.with_fp8_kv.largest_batch",
+)
+ESTIMATED = (
+    "budget.activation_bytes",
+    "budget.activation_range_bytes",
+    "budget.non_torch_bytes",
+    "budget.cuda_graph_bytes",
+    "alternatives.smallest_tp",
+    "alternatives.smallest_gpu",
+)
+
 if TYPE_CHECKING:
     from gpudiag.kv.calculation import Calculation
     from gpudiag.kv.engines.base import Budget, Engine
@@ -77,7 +107,7 @@ def _weights_kind(calculation: Calculation) -> str:
         return "measured"
     padded = calculation.form.name == "mxfp4" and calculation.model.weights.pads_experts
     form = calculation.form
-    estimated = padded or form.name in GGUF_RECIPES or form.unread or not calculation.model.verified
+    estimated = padded or form.name in GGUF_RECIPES or form.unread or _unconfirmed(calculation)
     return "inferred" if estimated else "calculated"
 
 
@@ -90,35 +120,34 @@ def sources(calculation: Calculation) -> list[str]:
 
 
 def kinds(calculation: Calculation, budget: Budget) -> dict[str, str]:
-    """Key → measured, calculated, inferred or declared; only for numbers that are known."""
+    """Key → measured, calculated, inferred or declared, for every number that an answer may have."""
     question = calculation.question
-    beta = bool(calculation.model.shape.notes) or not calculation.model.verified
-    calculated = "inferred" if beta else "calculated"
+    calculated = "inferred" if _unconfirmed(calculation) else "calculated"
     given = question.kv_cache_memory_bytes is not None
-    pool = "declared" if given else "inferred"
-    gpu = "measured" if calculation.gpu_source else "declared"
-    keys = {
+    derived = calculated if given else "inferred"
+    weights, gpu = _weights_kind(calculation), _gpu_kind(calculation)
+    return {
         "tokens": "declared" if question.tokens is not None else "inferred",
         "requests": "declared",
-        "bytes_per_token": calculated,
-        "fixed_bytes_per_request": calculated,
-        "bytes_per_request": calculated,
-        "total_bytes": calculated,
-        "bytes_per_token_if_mha": calculated,
-        "weights_bytes": _weights_kind(calculation),
+        **dict.fromkeys(FROM_GEOMETRY, calculated),
+        "weights_bytes": weights,
+        "budget.total_bytes": gpu,
+        "budget.weights_bytes": weights,
+        "budget.requested_bytes": "calculated",
+        **dict.fromkeys(ESTIMATED, "inferred"),
+        "budget.pool_bytes": "declared" if given else "inferred",
+        **dict.fromkeys(FROM_POOL, derived),
     }
-    if calculation.gpu_bytes is not None:
-        keys |= {"budget.total_bytes": gpu, "budget.weights_bytes": keys["weights_bytes"]}
-        keys |= {"budget.requested_bytes": "calculated", "budget.activation_bytes": "inferred"}
-        keys |= {"budget.non_torch_bytes": "inferred", "budget.cuda_graph_bytes": "inferred"}
-    if budget.pool_bytes is not None:
-        derived = calculated if given else "inferred"
-        keys["budget.pool_bytes"] = pool
-        for key in ("budget.pool_blocks", "budget.pool_tokens", "budget.max_concurrency", "fits"):
-            keys[key] = derived
-        for key in ("over_capacity_bytes", "largest_batch", "longest_context"):
-            keys[key] = derived
-    return keys
+
+
+def _unconfirmed(calculation: Calculation) -> bool:
+    return bool(calculation.model.shape.notes) or not calculation.model.verified
+
+
+def _gpu_kind(calculation: Calculation) -> str:
+    if calculation.gpu_source:
+        return "measured"
+    return "inferred" if isinstance(calculation.question.gpu, str) else "declared"
 
 
 def _sparse_rows(shape: ModelShape, engine: Engine) -> list[Note]:

@@ -58,27 +58,33 @@ def _need(answer: Answer, words: Words) -> list[Row]:
 
 def _otherwise(answer: Answer, words: Words) -> list[Row]:
     kinds, other, rows = answer.kinds, answer.alternatives, []
-    inferred = kinds.get("largest_batch", "inferred")
     if answer.pool_tokens is not None:
         text = words["tokens"].format(count=answer.pool_tokens)
         rows.append((words["pool-holds"], text, kinds["budget.pool_tokens"]))
     if answer.largest_batch is not None:
         label = words["largest-batch"].format(tokens=answer.tokens)
-        rows.append((label, words["requests-count"].format(count=answer.largest_batch), inferred))
+        rows.append(
+            (label, words["requests-count"].format(count=answer.largest_batch), kinds["largest_batch"])
+        )
     if answer.longest_context is not None:
         label = words["longest-context"].format(requests=answer.question.requests)
         text = words["tokens"].format(count=answer.longest_context)
         limited = answer.longest_context == answer.model.shape.max_positions
-        rows.append((label, text + (f" ({words['model-limit']})" if limited else ""), inferred))
+        rows.append(
+            (label, text + (f" ({words['model-limit']})" if limited else ""), kinds["longest_context"])
+        )
     if answer.gpu_name and answer.question.kv_cache_memory_bytes is None:
         found = str(other.smallest_tp) if other.smallest_tp else words["none"]
-        rows.append((words["smallest-tp"], found, "inferred"))
+        rows.append((words["smallest-tp"], found, kinds["alternatives.smallest_tp"]))
     if answer.question.kv_cache_memory_bytes is None:
-        rows.append((words["smallest-gpu"], other.smallest_gpu or words["none"], "inferred"))
+        text = other.smallest_gpu or words["none"]
+        rows.append((words["smallest-gpu"], text, kinds["alternatives.smallest_gpu"]))
     if other.fp8_total_bytes is not None:
-        rows.append((words["fp8"], size(other.fp8_total_bytes), kinds["total_bytes"]))
+        rows.append(
+            (words["fp8"], size(other.fp8_total_bytes), kinds["alternatives.with_fp8_kv.total_bytes"])
+        )
     if other.mha_total_bytes is not None:
-        rows.append((words["mha"], size(other.mha_total_bytes), kinds["total_bytes"]))
+        rows.append((words["mha"], size(other.mha_total_bytes), kinds["alternatives.if_mha.total_bytes"]))
     return rows
 
 

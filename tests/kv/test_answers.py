@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from gpudiag.kv.engines import ENGINES
 from tests.kv import configs
 from tests.kv.ask import GIB, ask
 
@@ -77,6 +78,30 @@ def test_every_number_says_what_kind_it_is(on_h100):
         kinds["budget.total_bytes"],
         kinds["budget.activation_bytes"],
     ) == ("calculated", "measured", "inferred")
+
+
+def numbers(said, path=""):
+    """Addresses of all numbers and verdicts of an answer; a list of numbers is one of them."""
+    for key, value in said.items():
+        if isinstance(value, dict):
+            yield from numbers(value, f"{path}{key}.")
+        elif isinstance(value, (bool, int, float)) or (
+            isinstance(value, list) and value and not isinstance(value[0], str)
+        ):
+            yield path + key
+
+
+@pytest.mark.parametrize("engine", [None, *ENGINES])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"gpu": "H100"}, {"gpu": 24}, {"kv_cache_memory_bytes": GIB}, {"gpu": "H100", "tokens": 1}],
+)
+@pytest.mark.parametrize("model", ["llama-3-8b", "deepseek-v4-flash", "mistral-7b", "jamba"])
+def test_every_number_of_the_json_has_a_kind_and_nothing_else_has(model, options, engine):
+    said = ask(model, engine=engine, **options).as_json()
+    named = {"alternatives.smallest_gpu"} if said["alternatives"]["smallest_gpu"] else set()
+
+    assert {*numbers(said), *named} == said["kinds"].keys()
 
 
 def test_numbers_of_an_unconfirmed_architecture_are_inferred_and_say_beta():

@@ -90,6 +90,8 @@ def _add_pages(app: Flask, answers: Answers, simulated: bool, chat: Any) -> None
 
 def _guard(app: Flask, gate: Gate) -> None:
     """Every view takes the role it is marked with, else a reader; pages guard themselves."""
+    from api.endpoints import OPTIONS
+    from api.resources.asked import only_options
     from api.resources.calculator import calculator_text, prefers_text
     from api.resources.rules import WRITTEN, written_kind, written_list, written_runbook
 
@@ -106,12 +108,17 @@ def _guard(app: Flask, gate: Gate) -> None:
             return None  # answered as 404 or 405, which tells nothing
         as_text = endpoint == "web.kv" and prefers_text()
         gate.enter("reader" if as_text else cast(Any, roles.get(endpoint, "reader")))
+        options = None if endpoint.startswith("web.") else OPTIONS.get(_question())
+        if options is not None:
+            only_options(options)
         try:
             if as_text:
                 return calculator_text()
             if endpoint == "web.runbook" and (kind := written_kind(*WRITTEN)):
+                only_options(OPTIONS[_question()])
                 return written_runbook((request.view_args or {})["rule"], kind)
             if endpoint == "web.runbooks" and written_kind("text/plain"):
+                only_options(("lang",))
                 return written_list()
         except GpudiagError as error:  # said in our way: the pages' own handler would answer HTML
             return problem_of(error)
@@ -124,3 +131,9 @@ def _guard(app: Flask, gate: Gate) -> None:
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         response.headers.setdefault("Cache-Control", "no-store")
         return response
+
+
+def _question() -> tuple[str, str]:
+    """Method and path of the request at hand, as api/endpoints.py has them."""
+    path = request.url_rule.rule if request.url_rule else ""
+    return "GET" if request.method == "HEAD" else request.method, path.replace("<", "{").replace(">", "}")

@@ -20,7 +20,7 @@ Body = Literal["snapshots", "text", "object", None]
 
 
 class Endpoint(NamedTuple):
-    """One method of one path; `query` are names of PARAMETERS."""
+    """One method of one path; `query` are names of PARAMETERS: with another one it is refused."""
 
     method: str
     path: str
@@ -49,6 +49,8 @@ PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "metrics": ("names, separated by commas", {"type": "string"}),
     "lang": ("language of the words", {"enum": ["en", "ko"]}),
     "format": ("instead of an Accept header", {"enum": ["text", "json"]}),
+    "color": ("1: text in colours, for a terminal", {"type": "string"}),
+    "colour": ("the same", {"type": "string"}),
     "node": ("a node, a pod, job:ID or pid:N", {"type": "string"}),
     "by": ("who decides", {"type": "string"}),
     "why": ("why", {"type": "string"}),
@@ -79,6 +81,7 @@ _KV = (
     "max_num_batched_tokens",
     "block_size", "num_speculative_tokens", "kv_cache_memory_bytes",
 )  # fmt: skip
+_TEXT_QUERY = ("lang", "format", "color", "colour")
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/v1/snapshots", "Report snapshots. The answer means that they survive a crash.",
@@ -95,43 +98,54 @@ ENDPOINTS: tuple[Endpoint, ...] = (
              "reader", "ask", "History", ("span", "window", "at", "metrics", "lang"),
              errors=(400, 401, 403, 404, 409)),
     Endpoint("POST", "/v1/nodes/{node}/maintenance", "Expect disturbances for a while; 0 seconds ends it.",
-             "admin", "decide", "Object", body="Span", errors=(400, 401, 403, 404, 422)),
+             "admin", "decide", "Object", ("by", "lang"), body="Span", errors=(400, 401, 403, 404, 422)),
     Endpoint("DELETE", "/v1/nodes/{node}", "Forget a node, with all that is stored of it.", "admin", "decide",
-             "Object", ("by", "why"), errors=(401, 403, 404)),
+             "Object", ("by", "why", "lang"), errors=(400, 401, 403, 404)),
     Endpoint("GET", "/v1/findings", "What opened, changed, resolved, in order.", "reader", "ask", "Changes",
              ("after", "limit", "node", "lang"), errors=(400, 401, 403)),
     Endpoint("GET", "/v1/findings/{finding_id}", "One finding with its history.", "reader", "ask", "Finding",
-             ("lang",), errors=(401, 403, 404)),
+             ("lang",), errors=(400, 401, 403, 404)),
     Endpoint("POST", "/v1/findings/{finding_id}/ack", "Somebody takes care; it stays open.", "admin",
-             "decide", "Finding", ("lang",), body="Decision", errors=(400, 401, 403, 404, 422)),
-    Endpoint("GET", "/v1/mutes", "Mutes that still hold.", "reader", "decide", "Mutes"),
+             "decide", "Finding", ("by", "lang"), body="Decision", errors=(400, 401, 403, 404, 422)),
+    Endpoint("GET", "/v1/mutes", "Mutes that still hold.", "reader", "decide", "Mutes",
+             ("lang",), errors=(400, 401, 403)),
     Endpoint("POST", "/v1/mutes", "Keep a node, or a rule on it, quiet for a while.", "admin", "decide",
-             "Mute", body="Mute", status=201, errors=(400, 401, 403, 404, 422)),
-    Endpoint("DELETE", "/v1/mutes", "End a mute now.", "admin", "decide", "Object", ("id", "by"),
-             errors=(401, 403, 404)),
-    Endpoint("DELETE", "/v1/mutes/{mute_id}", "End a mute now.", "admin", "decide", "Object", ("by",),
-             errors=(401, 403, 404)),
+             "Mute", ("by", "lang"), body="Mute", status=201, errors=(400, 401, 403, 404, 422)),
+    Endpoint("DELETE", "/v1/mutes", "End a mute now.", "admin", "decide", "Object",
+             ("id", "by", "lang"), errors=(400, 401, 403, 404)),
+    Endpoint("DELETE", "/v1/mutes/{mute_id}", "End a mute now.", "admin", "decide", "Object",
+             ("by", "lang"), errors=(400, 401, 403, 404)),
     Endpoint("GET", "/diagnose", "The fleet, or one node, for people.", "reader", "ask", "Text",
-             ("node", "gpu", "at", "window", "lang", "format"), errors=(400, 401, 403, 404, 409)),
+             ("node", "gpu", "at", "window", *_TEXT_QUERY), errors=(400, 401, 403, 404, 409)),
     Endpoint("GET", "/diagnose/{node}", "One node, pod, job:ID or pid:N, for people.", "reader", "ask",
-             "Text", ("gpu", "at", "window", "lang", "format"), errors=(400, 401, 403, 404, 409)),
+             "Text", ("gpu", "at", "window", *_TEXT_QUERY), errors=(400, 401, 403, 404, 409)),
     Endpoint("GET", "/diagnose/{namespace}/{pod}", "Where a pod runs, for people.", "reader", "ask", "Text",
-             ("gpu", "at", "window", "lang", "format"), errors=(400, 401, 403, 404, 409)),
+             ("gpu", "at", "window", *_TEXT_QUERY), errors=(400, 401, 403, 404, 409)),
     Endpoint("POST", "/diagnose", "The diagnosis of pasted tool output; nothing is stored.", "reader", "ask",
-             "Text", ("lang", "format"), body="Pasted", errors=(400, 401, 403, 413, 415, 422)),
+             "Text", _TEXT_QUERY, body="Pasted", errors=(400, 401, 403, 413, 415, 422)),
     Endpoint("GET", "/v1/kv", "The calculator.", "reader", "calculate", "Calculation",
              (*_KV, "lang", "format"), errors=(400, 401, 403, 404, 422)),
     Endpoint("POST", "/v1/kv", "The calculator for a raw config.json.", "reader", "calculate", "Calculation",
              ("lang", "format"), body="Question", errors=(400, 401, 403, 404, 413, 422)),
-    Endpoint("GET", "/v1/rules", "The rules in force.", "reader", "ask", "Rules", ("lang",)),
+    Endpoint("GET", "/v1/rules", "The rules in force.", "reader", "ask", "Rules", ("lang",),
+             errors=(400, 401, 403)),
     Endpoint("GET", "/runbooks/{rule}", "A rule's page, as HTML, Markdown or text.", "public", "ask", "Page",
-             ("lang",), errors=(404,)),
+             ("lang",), errors=(400, 404)),
     Endpoint("GET", "/healthz", "The process runs.", "public", "operate", "Object", errors=()),
     Endpoint("GET", "/readyz", "Reports are taken and questions answered.", "public", "operate", "Object",
              errors=(503,)),
-    Endpoint("GET", "/metrics", "Prometheus exposition.", "reader", "operate", "Exposition"),
-    Endpoint("GET", "/openapi.json", "This description.", "reader", "operate", "Object"),
+    Endpoint("GET", "/metrics", "Prometheus exposition.", "reader", "operate", "Exposition", ("lang",),
+             errors=(400, 401, 403)),
+    Endpoint("GET", "/openapi.json", "This description.", "reader", "operate", "Object", ("lang",),
+             errors=(400, 401, 403)),
 )  # fmt: skip
+
+ANY_QUERY = frozenset({"/v1/snapshots", "/v1/kv", "/healthz", "/readyz"})
+"""Where other names are no matter of this table: reports are taken in front of Flask, the calculator refuses
+by itself, and probes add what they like."""
+
+OPTIONS = {(e.method, e.path): e.query for e in ENDPOINTS if e.path not in ANY_QUERY}
+"""What each question may be asked with."""
 
 _OBJECT: dict[str, Any] = {"type": "object"}
 _TEXT: dict[str, Any] = {"type": "string"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -23,6 +24,15 @@ def text_answer(text: str, content_type: str = "text/plain; charset=utf-8") -> R
     response = Response(text, content_type=content_type)
     response.headers["Vary"] = "Accept, Accept-Language"
     return response
+
+
+def only_options(known: Collection[str]) -> None:
+    """Refuse an option that is mistyped or given twice: passed over, the answer looks like what was asked."""
+    for name, values in request.args.lists():
+        if name not in known:
+            raise BadRequest("option", name=plain(name, 40), known=", ".join(known))
+        if len(values) > 1:
+            raise BadRequest("option.twice", name=name)
 
 
 def language(default: str = "en") -> Language:

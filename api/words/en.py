@@ -4,6 +4,8 @@ from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
     # the query and the body of a question
+    "option": "there is no option {name!r} here; there are: {known}",
+    "option.twice": "{name} is given more than once; give it once",
     "lang": "lang={wanted!r} is not spoken here; there are: {known}",
     "number": "{name}={text!r} is no whole number between {low} and {high}",
     "span": "{name}={text!r} wants a span of time above 0, such as 10s, 5m, 2h or 7d",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
     # 질문의 쿼리와 본문
+    "option": "여기에 {name!r} 옵션은 없습니다. 쓸 수 있는 옵션: {known}",
+    "option.twice": "{name} 옵션이 여러 번 있습니다. 한 번만 쓰십시오",
     "lang": "lang={wanted!r} 언어로는 답할 수 없습니다. 쓸 수 있는 언어: {known}",
     "number": "{name}={text!r} 값은 {low} 이상 {high} 이하의 정수여야 합니다",
     "span": "{name}={text!r} 값은 0보다 긴 시간이어야 합니다. 예: 10s, 5m, 2h, 7d",

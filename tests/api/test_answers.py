@@ -89,7 +89,7 @@ def test_a_node_in_capitals_is_known_by_its_name(node: ReportingNode, api: Api) 
     assert caught.value.nearest == ["node-3"]
 
 
-@pytest.mark.parametrize("mistyped", ["nodes=node-3", "at=10m", "gpu=0"])
+@pytest.mark.parametrize("mistyped", ["node=&gpu=0", "at=10m", "gpu=0"])
 def test_a_mistyped_question_about_a_node_is_not_answered_with_the_fleet(
     mistyped: str, node: ReportingNode, api: Api
 ) -> None:

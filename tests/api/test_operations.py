@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from api.endpoints import ENDPOINTS
+from api.endpoints import ANY_QUERY, ENDPOINTS, OPTIONS
 from api.store.engine import MOST_LOG_BYTES
 from api.store.snapshots import NewSnapshot
 from gpudiag.client import ApiError
@@ -33,6 +33,31 @@ def test_every_route_is_described_with_its_role(api: Api) -> None:
     routes["GET", "/runbooks/{rule}"] = "public"
 
     assert {(e.method, e.path): e.needs for e in ENDPOINTS} == routes
+
+
+@pytest.mark.parametrize(("method", "path"), OPTIONS, ids=" ".join)
+def test_a_mistyped_option_is_refused_with_those_that_there_are(api: Api, method: str, path: str) -> None:
+    asked = re.sub(r"{\w+}", "node-3", path) + "?limt=5"
+
+    with pytest.raises(ApiError) as caught:
+        api.ask(method, asked, headers={"Accept": "text/plain"})
+
+    assert caught.value.answered == 400
+    assert f"no option 'limt' here; there are: {', '.join(OPTIONS[method, path])}" in str(caught.value)
+
+
+def test_a_mistyped_option_of_the_rules_is_refused_where_they_are_text_and_passed_over_on_their_pages(
+    api: Api,
+) -> None:
+    for path in ("/runbooks", "/runbooks/gpu-free"):
+        assert "<html" in api.ask("GET", f"{path}?utm_source=chat", headers={"Accept": "text/html"})
+        with pytest.raises(ApiError, match="there are: lang"):
+            api.ask("GET", f"{path}?langg=ko", headers={"Accept": "*/*"})
+
+
+def test_a_probe_may_add_what_it_likes(api: Api) -> None:
+    for path in ANY_QUERY & {"/healthz", "/readyz"}:
+        assert "status" in api.ask("GET", f"{path}?t=1764400000")
 
 
 def test_the_description_is_whole(api: Api) -> None:

@@ -38,6 +38,8 @@ REFUSALS: list[tuple[str, str, bytes | None, int, str]] = [
     ("GET", "/v1/nodes?severity=bad", None, 400, "쓸 수 있는 값: ok"),
     ("GET", "/v1/nodes?limit=0", None, 400, "1 이상 1000 이하"),
     ("GET", "/v1/findings?after=x", None, 400, "커서가 아닙니다"),
+    ("GET", "/v1/nodes?severty=critical", None, 400, "'severty' 옵션은 없습니다. 쓸 수 있는 옵션: severity"),
+    ("GET", "/v1/nodes?severity=info&severity=ok", None, 400, "severity 옵션이 여러 번 있습니다"),
     ("GET", "/v1/findings/f-000000", None, 404, "진단이 없습니다"),
     ("POST", "/v1/findings/f-000000/ack", b"{}", 404, "진단이 없습니다"),
     ("GET", "/diagnose?format=xml", None, 400, "쓸 수 있는 형식: json, text"),

@@ -19,9 +19,6 @@ class Scale(NamedTuple):
     per: float
     low: float = 0.0
 
-    def value(self, code: float) -> float:
-        return NAN if code == MISSING else self.low + code / self.per
-
 
 MISSING = 0xFFFF
 
@@ -93,8 +90,8 @@ class Columns:
         """What is kept of a column, as numbers; NaN where one is not known."""
         if self.scales is None:
             return kept
-        scale = self.scales[column]
-        return array("f", [scale.value(code) for code in kept])
+        per, low = self.scales[column]
+        return array("f", [NAN if code == MISSING else low + code / per for code in kept])
 
     def sources_in(self, finer: Columns) -> list[tuple[int, int]]:
         """Where each cell of a row comes from: (cell of the finer row, 0 mean, 1 minimum or 2 maximum)."""

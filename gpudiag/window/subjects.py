@@ -274,9 +274,11 @@ class ProcessWindow(Subject):
         return {use.gpu for use in self.reading.gpus or ()}.union(self.reading.open_devices or ())
 
     def memory_on(self, gpu: int) -> int | None:
-        known = [u.memory_used_bytes for u in self.reading.gpus or () if u.gpu == gpu]
-        values = [value for value in known if value is not None]
-        return sum(values) if values else None
+        total = None
+        for use in self.reading.gpus or ():
+            if use.gpu == gpu and use.memory_used_bytes is not None:
+                total = (total or 0) + use.memory_used_bytes
+        return total
 
     def now(self, name: str) -> Any:
         value = getattr(self.reading, name)

@@ -224,7 +224,7 @@ class _Speaker:
                 return self.words.ONE_SAMPLE
             return units.duration(item.window_seconds, self.language)
         value = item.of if part == "of" else item.value
-        if item.name == "reason" and value in self.words.REASON:
+        if (item.name == "reason" or item.source == "pasted text") and value in self.words.REASON:
             return str(self.words.REASON[value])
         return None if value is None else units.show(item.name, value, self.language)
 
@@ -253,7 +253,7 @@ class _Speaker:
                     for step in page.steps(variant)
                 ],
             }
-            said["steps"] += self.freeing(finding, said["steps"])
+            said["steps"] = self.with_freeing(finding, said["steps"])
         return {
             "id": finding.id,
             "state": finding.state,
@@ -273,14 +273,20 @@ class _Speaker:
             "since": _iso(finding.since),
         }
 
-    def freeing(self, finding: Finding, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """How the owner frees what is held, unless a step of the page has the same command."""
+    def with_freeing(self, finding: Finding, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """How the owner frees what is held, unless a step of the page has the same command.
+
+        It stands before a `kill` of the page: a pod, a job or a unit starts anew what is only killed.
+        """
         step = freeing(finding.words, self.language)
         if step is None:
-            return []
-        command = step["command"]
-        told = command is not None and any(command in (known["command"] or "") for known in steps)
-        return [] if told else [step]
+            return steps
+        commands = [known["command"] or "" for known in steps]
+        if step["command"] is not None and any(step["command"] in command for command in commands):
+            return steps
+        kills = (place for place, command in enumerate(commands) if command.startswith("kill "))
+        place = next(kills, len(steps))
+        return [*steps[:place], step, *steps[place:]]
 
     def evidence(self, item: Evidence, page: Page | None) -> dict[str, Any]:
         label = (page.labels.get(item.name) if page else None) or self.words.LABELS.get(item.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -64,6 +65,18 @@ def asked(engine: EngineWindow, span: float = W5, max_kv_used_ratio: float = 0.0
         return True
     counted = engine.reading.generation_tokens_total is not None
     return counted and engine.covers(span) and engine.rise("generation_tokens_total", span) > 0
+
+
+def reached_at(engine: EngineWindow | None) -> dict[str, str]:
+    """Where a person on the node asks the server, for a page's commands: vLLM's port where it is not known.
+
+    It comes from the machine: a command is only made of an address that a shell takes as it is.
+    """
+    address = (engine.reading.address if engine else None) or ""
+    return {"address": address.rstrip("/") if _ADDRESS.fullmatch(address) else "localhost:8000"}
+
+
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(/[\w./-]*)?", re.ASCII)
 
 
 def gpus_of(node: Window, engine: EngineWindow) -> list[int]:

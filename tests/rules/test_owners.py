@@ -99,16 +99,31 @@ def test_idle_memory_names_its_owner_and_the_command(
     assert all(value in last["text"] for value in owner.values())
 
 
-def test_an_orphan_in_a_pod_is_freed_by_its_pod() -> None:
-    s = held_by(name="VLLM::EngineCore", command="VLLM::EngineCore", parent_pid=1, parent_name="systemd",
-                pod="llm-0", namespace="serving")  # fmt: skip
+def orphan(**owner: Any) -> Situation:
+    engine = {"name": "VLLM::EngineCore", "command": "VLLM::EngineCore", "parent_pid": 1}
+    return held_by(**engine, parent_name="systemd", **owner)
 
-    assert steps(s, "orphaned-engine")[-1]["command"] == "kubectl -n serving delete pod llm-0"
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ({"pod": "llm-0", "namespace": "serving"}, "kubectl -n serving delete pod llm-0"),
+        ({"slurm_job": "77123"}, "scancel 77123"),
+        ({"unit": "llm.service"}, "sudo systemctl restart llm.service"),
+    ],
+)
+def test_what_owns_an_orphan_is_ended_before_its_process_is_killed(
+    owner: dict[str, str], expected: str, language: Language
+) -> None:
+    commands = [step["command"] or "" for step in steps(orphan(**owner), "orphaned-engine", language)]
+    ends = [command for command in commands if command == expected or command.startswith("kill")]
+
+    assert [expected, "kill 4711; sleep 5; kill -9 4711"] == ends
 
 
 def test_an_orphan_of_nobody_is_ended_once_and_not_twice() -> None:
-    s = held_by(name="VLLM::EngineCore", command="VLLM::EngineCore", parent_pid=1, parent_name="systemd")
-    commands = [step["command"] for step in steps(s, "orphaned-engine")]
+    commands = [step["command"] for step in steps(orphan(), "orphaned-engine")]
 
     assert [True] == ["kill 4711" in command for command in commands if command and "kill" in command]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import HINT, Fires, measured, rule
-from gpudiag.rules.engines import gpus_of, only_gpu
+from gpudiag.rules.engines import gpus_of, only_gpu, reached_at
 from gpudiag.window import W2, EngineWindow, ProcessWindow, Window
 
 
@@ -64,7 +64,7 @@ def _fires(node: Window, engine: EngineWindow) -> Fires:
         gpu=only_gpu(engine),
         words={
             "engine": reading.name,
-            "address": reading.address or "localhost:8000",
+            **reached_at(engine),
             "pid": str(reading.pid or "-"),
             "gpus": gpus_of(node, engine),  # a finding of one of them accounts for this one
         },

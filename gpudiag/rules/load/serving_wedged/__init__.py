@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import STUCK, Fires, measured, rule
-from gpudiag.rules.engines import each, only_gpu, readable
+from gpudiag.rules.engines import each, only_gpu, readable, reached_at
 from gpudiag.window import W5, W6H, W7D, EngineWindow, NotMeasured, Window
 
 
@@ -84,8 +84,18 @@ def _uncounted(node: Window, engine: EngineWindow) -> Fires | None:
         variant="uncounted",
         key=reading.name,
         gpu=only_gpu(engine),
-        words={"engine": reading.name, "pid": str(reading.pid or "PID"), "model": reading.model or "-"},
+        words=_words(engine),
     )
+
+
+def _words(engine: EngineWindow) -> dict[str, str]:
+    reading = engine.reading
+    return {
+        "engine": reading.name,
+        "pid": str(reading.pid or "PID"),
+        "model": reading.model or "-",
+        **reached_at(engine),
+    }
 
 
 def _crawls(engine: EngineWindow, rate: float, max_share: float) -> bool:
@@ -114,5 +124,5 @@ def _fires(engine: EngineWindow) -> Fires:
         variant="crawling" if made else None,
         key=reading.name,
         gpu=only_gpu(engine),
-        words={"engine": reading.name, "pid": str(reading.pid or "PID"), "model": reading.model or "-"},
+        words=_words(engine),
     )

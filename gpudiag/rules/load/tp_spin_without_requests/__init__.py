@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.engines import asked, each, readable
+from gpudiag.rules.engines import asked, each, readable, reached_at
 from gpudiag.window import W5, EngineWindow, GpuWindow, Window
 
 
@@ -44,7 +44,7 @@ def tp_spin_without_requests(
                 ),
                 key=reading.name,
                 gpu=gpu.index,
-                words={"engine": reading.name},
+                words={"engine": reading.name, **reached_at(engine)},
             )
 
     return each(readable(node), judged)

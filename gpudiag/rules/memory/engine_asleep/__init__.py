@@ -1,6 +1,7 @@
 """A serving engine sleeps: it gave its memory back and wakes with the next request."""
 
 from gpudiag.rule import STATE, Fires, declared, measured, rule
+from gpudiag.rules.engines import reached_at
 from gpudiag.window import GpuWindow
 
 
@@ -20,4 +21,5 @@ def engine_asleep(gpu: GpuWindow) -> Fires | None:
     if gpu.reading.memory_used_bytes is not None:
         used, total = gpu.reading.memory_used_bytes, gpu.reading.memory_total_bytes
         evidence.append(measured("memory_used_bytes", used, of=total))
-    return Fires(tuple(evidence), confidence="proven", words={"engine": reading.name})
+    words = {"engine": reading.name, **reached_at(engine)}
+    return Fires(tuple(evidence), confidence="proven", words=words)

@@ -2,7 +2,7 @@
 
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, declared, measured, rule
-from gpudiag.rules.engines import alive, asked
+from gpudiag.rules.engines import alive, asked, reached_at
 from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import QUIET_PERCENT, W2, W5, EngineWindow, GpuWindow, NotMeasured
 from gpudiag.workloads import POOLING_ENGINES
@@ -50,12 +50,12 @@ def kv_pool_reserved_idle(
         measured("quiet_ratio", quiet, window=span),
     )
     if not answer:
-        return Fires(seen, severity="info", confidence="possible", variant="looks-like")
+        return _looks_like(seen, next((e for e in engines if not e.once(alive)), None))
     if any(engine.once(asked, W5, max_kv_used_ratio) for engine in engines):
         return None
     proof = engines[0].once(_alone) if len(engines) == 1 else _of(engines)
     if not gpu.covers(W5):
-        return Fires((*seen, *proof), severity="info", confidence="possible", variant="looks-like")
+        return _looks_like((*seen, *proof), engines[0])
     return Fires((*seen, *proof), words={"engine": engines[0].reading.name})
 
 
@@ -78,7 +78,13 @@ def _total_unseen(gpu: GpuWindow, min_pool_bytes: int) -> Fires | None:
         measured("process_memory_bytes", held, source="pasted text"),
         measured("utilization_percent", load, source="pasted text"),
     )
-    return Fires(seen, severity="info", confidence="possible", variant="total-unseen")
+    words = reached_at(None)
+    return Fires(seen, severity="info", confidence="possible", variant="total-unseen", words=words)
+
+
+def _looks_like(seen: tuple[Evidence, ...], engine: EngineWindow | None) -> Fires:
+    words = reached_at(engine)
+    return Fires(seen, severity="info", confidence="possible", variant="looks-like", words=words)
 
 
 def _alone(engine: EngineWindow) -> tuple[Evidence, ...]:

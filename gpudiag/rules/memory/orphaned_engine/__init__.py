@@ -1,11 +1,13 @@
 """A worker of a serving engine outlived its server and keeps the GPU for nobody."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from gpudiag.model import ProcessReading
 from gpudiag.rule import STUCK, Fires, inferred, measured, rule
+from gpudiag.rules.engines import reached_at
 from gpudiag.rules.memory.holders import whose
-from gpudiag.window import ProcessWindow, Window
+from gpudiag.window import EngineWindow, ProcessWindow, Window
 
 ADOPTERS = frozenset(
     [
@@ -59,7 +61,8 @@ def orphaned_engine(node: Window, *, min_bytes: int = 256 << 20) -> Iterator[Fir
         dead = _server_dead(node, process)
         if dead:
             gpus = [use.gpu for use in process.reading.gpus or ()]
-            yield _fires(process, held, gpus[0] if gpus else None, dead)
+            words = {**whose(process, alone=True), **reached_at(_engine(node, process))}
+            yield _fires(process, held, gpus[0] if gpus else None, dead, words)
 
 
 def _told(node: Window) -> bool:
@@ -78,7 +81,7 @@ def _by_words(process: ProcessWindow, held: int) -> Fires:
         confidence="possible",
         variant="told",
         key=f"pid:{process.reading.pid}",
-        words=whose(process, alone=True),
+        words={**whose(process, alone=True), **reached_at(None)},
         gpu=(process.reading.gpus or [])[0].gpu if process.reading.gpus else None,
     )
 
@@ -86,10 +89,7 @@ def _by_words(process: ProcessWindow, held: int) -> Fires:
 def _server_dead(node: Window, process: ProcessWindow) -> str | None:
     """Why the server is taken for dead: `parent`, `both`, or None while it may live."""
     reading = process.reading
-    engine = next(
-        (e for e in node.engines.values() if reading.pid in (e.reading.worker_pids or ())),
-        None,
-    )
+    engine = _engine(node, process)
     if engine is not None and (engine.reading.health_ok or engine.reading.metrics_ok):
         return None
     orphan = _adopted(reading) or (engine is not None and engine.reading.parent_alive is False)
@@ -102,6 +102,12 @@ def _server_dead(node: Window, process: ProcessWindow) -> str | None:
     return None
 
 
+def _engine(node: Window, process: ProcessWindow) -> EngineWindow | None:
+    """The engine that counts the process among its workers."""
+    pid = process.reading.pid
+    return next((e for e in node.engines.values() if pid in (e.reading.worker_pids or ())), None)
+
+
 def _adopted(reading: ProcessReading) -> bool:
     """A worker's parent is its server; another adopter means that the server is gone."""
     if reading.parent_name is not None:
@@ -109,7 +115,7 @@ def _adopted(reading: ProcessReading) -> bool:
     return reading.parent_pid == 1
 
 
-def _fires(process: ProcessWindow, held: int, gpu: int | None, dead: str) -> Fires:
+def _fires(process: ProcessWindow, held: int, gpu: int | None, dead: str, words: dict[str, Any]) -> Fires:
     reading = process.reading
     evidence = [
         measured("parent", _parent(reading), source="/proc"),
@@ -122,7 +128,7 @@ def _fires(process: ProcessWindow, held: int, gpu: int | None, dead: str) -> Fir
         confidence="proven" if dead == "both" else "likely",
         variant=None if held else "memory-unseen",
         key=f"pid:{reading.pid}:{reading.started_at or 0:.0f}",
-        words=whose(process, alone=True),
+        words=words,
         gpu=gpu,
     )
 

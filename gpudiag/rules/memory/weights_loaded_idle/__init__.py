@@ -2,7 +2,7 @@
 
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.engines import alive, asked
+from gpudiag.rules.engines import alive, asked, reached_at
 from gpudiag.rules.memory.holders import flat, quiet_share
 from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import W5, W30, EngineWindow, GpuWindow
@@ -41,19 +41,29 @@ def weights_loaded_idle(
         measured("quiet_ratio", quiet, window=span),
     ]
     if not engines or not all(map(_proven_alive, engines)):
-        return Fires(tuple(evidence), severity="info", confidence="possible", variant="looks-like")
+        return _looks_like(evidence, engines)
     if any(_asked(engine) for engine in engines):
         return None
     reading = engines[0].reading
     words = {"engine": reading.name, "model": reading.model or "-"}
     if not gpu.covers(W5):
-        return Fires(tuple(evidence), severity="info", confidence="possible", variant="looks-like")
+        return _looks_like(evidence, engines)
     if reading.unloads_at is not None and reading.unloads_at > gpu.node.time:
         evidence.append(
             measured("unloads_in_seconds", reading.unloads_at - gpu.node.time, source=reading.name)
         )
         return Fires(tuple(evidence), variant="unloads", words=words)
     return Fires(tuple(evidence), words=words)
+
+
+def _looks_like(evidence: list[Evidence], engines: list[EngineWindow]) -> Fires:
+    words = reached_at(_silent(engines))
+    return Fires(tuple(evidence), severity="info", confidence="possible", variant="looks-like", words=words)
+
+
+def _silent(engines: list[EngineWindow]) -> EngineWindow | None:
+    """The engine to ask first: one that does not prove that it lives."""
+    return next((e for e in engines if not _proven_alive(e)), engines[0] if engines else None)
 
 
 def _proven_alive(engine: EngineWindow) -> bool:

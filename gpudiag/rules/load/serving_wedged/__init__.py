@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import STUCK, Fires, measured, rule
-from gpudiag.rules.engines import each, only_gpu, readable, reached_at
+from gpudiag.rules.engines import each, only_gpu, reached_at, readable
 from gpudiag.window import W5, W6H, W7D, EngineWindow, NotMeasured, Window
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.engines import asked, each, readable, reached_at
+from gpudiag.rules.engines import asked, each, reached_at, readable
 from gpudiag.window import W5, EngineWindow, GpuWindow, Window
 
 

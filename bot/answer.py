@@ -28,8 +28,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Step:
+    """`on` names the host before the first command that has to be typed there: "on node-7:"."""
+
     text: str
     command: str = ""
+    on: str = ""
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,8 @@ def step_lines(steps: tuple[Step, ...], room: Room) -> list[str]:
     lines = []
     for number, step in enumerate(steps, 1):
         command = code_span(plain(step.command).replace("`", "ˋ"))
-        told = f" {command}" if step.command and step.command not in step.text else ""
+        on = f" {prose(step.on)}" if step.on else ""
+        told = f"{on} {command}" if step.command and step.command not in step.text else ""
         lines.append(f"{number}. {cut(prose(step.text), room.line * 3 // 2)}{cut(told, room.line)}")
     return lines
 

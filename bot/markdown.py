@@ -104,6 +104,7 @@ def steps(answer: Answer, width: int) -> list[str]:
     for number, one in enumerate(answer.steps, 1):
         lines += [f"  {part}" for part in wrapped(f"{number}. {bare(one.text)}", width - 2, "   ")]
         if one.command and one.command not in one.text:
+            lines += [f"     {bare(one.on)}"] if one.on else []
             lines.append(f"     $ {bare(one.command)}")
     return lines
 
@@ -210,8 +211,10 @@ def titled(answer: Answer, key: str, lines: list[str]) -> list[str]:
 
 
 def marked_step(number: int, one: Step) -> str:
-    command = f" `{bare(one.command)}`" if one.command and one.command not in one.text else ""
-    return f"{number}. {inline(one.text)}{command}"
+    if not one.command or one.command in one.text:
+        return f"{number}. {inline(one.text)}"
+    on = f" *{inline(one.on)}*" if one.on else ""
+    return f"{number}. {inline(one.text)}{on} `{bare(one.command)}`"
 
 
 def marked_table(table: Table) -> list[str]:
@@ -282,12 +285,10 @@ def listed(answer: Answer, key: str, items: list[str], tag: str) -> list[str]:
 
 
 def html_step(one: Step) -> str:
-    command = (
-        f" <code>{html.escape(plain(one.command))}</code>"
-        if one.command and one.command not in one.text
-        else ""
-    )
-    return f"{spans(one.text)}{command}"
+    if not one.command or one.command in one.text:
+        return spans(one.text)
+    on = f" <em>{spans(one.on)}</em>" if one.on else ""
+    return f"{spans(one.text)}{on} <code>{html.escape(plain(one.command))}</code>"
 
 
 def html_table(table: Table) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from gpudiag.words import language_of, units, words
 from gpudiag.words.foreign import plain
 from gpudiag.words.gpus import looked_at, told_once
+from gpudiag.words.hosts import host_of, with_hosts
 
 WIDTH = 80
 BAR = 24
@@ -26,12 +27,15 @@ def diagnosis_text(
     width: int = WIDTH,
     colour: bool = False,
     site: str = "",
+    here: bool = False,
 ) -> str:
     """One node's answer: the sentence, the state of each GPU, evidence, meaning, next steps.
 
     `site` is where the API is reached: it names only the path of a runbook unless a public URL is set.
+    `here`: it is read on the node itself, so that its commands need no host.
     """
-    return _Layout(language or diagnosis.get("language"), width, colour, site).diagnosis(diagnosis)
+    layout = _Layout(language or diagnosis.get("language"), width, colour, site)
+    return layout.diagnosis(diagnosis, None if here else host_of(diagnosis))
 
 
 def fleet_text(
@@ -55,7 +59,7 @@ class _Layout:
 
     # ---- one node
 
-    def diagnosis(self, diagnosis: dict[str, Any]) -> str:
+    def diagnosis(self, diagnosis: dict[str, Any], host: str | None) -> str:
         verdict = diagnosis["verdict"]
         head = headline_finding(diagnosis)
         lines = wrap(verdict["headline"], self.width)
@@ -64,7 +68,7 @@ class _Layout:
         lines += wrap(asked, self.width) if asked else []
         lines += self.gpu_table(diagnosis)
         if head:
-            lines += self.finding(head)
+            lines += self.finding(head, host)
         gpu = looked_at(diagnosis, head)
         lines += self.memory(diagnosis, gpu)
         lines += self.processes(diagnosis, gpu)
@@ -119,7 +123,7 @@ class _Layout:
         about += [f"driver {driver}"] if driver else []
         return lines + (wrap(" · ".join(about), self.width) if about else [])
 
-    def finding(self, finding: dict[str, Any]) -> list[str]:
+    def finding(self, finding: dict[str, Any], host: str | None) -> list[str]:
         label = self.words.LABEL
         lines = ["", label["evidence"]]
         kinds = max((cells(str(self.words.KIND[e["kind"]])) for e in finding["evidence"]), default=0)
@@ -131,7 +135,7 @@ class _Layout:
                 lines += ["", label[name]]
                 for paragraph in finding[name].split("\n"):
                     lines += wrap(paragraph, self.width - 2, "", "  ")
-        lines += self.steps(finding["next_steps"])
+        lines += self.steps(with_hosts(finding["next_steps"], host, self.language))
         runbook = finding["runbook_url"]
         lines += ["", f"{label['runbook']}: {self.site if runbook.startswith('/') else ''}{runbook}"]
         return lines
@@ -140,6 +144,8 @@ class _Layout:
         lines = ["", self.words.LABEL["next"]] if steps else []
         for number, step in enumerate(steps, 1):
             lines += wrap(f"{number}. {step['text']}", self.width - 2, "   ", "  ")
+            if step.get("on"):
+                lines += wrap(step["on"], self.width - 5, "", "     ")
             if step.get("command"):
                 lines.append(f"     $ {step['command']}")
         return lines

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from gpudiag.words import units
+from gpudiag.words.hosts import with_hosts
 
 _CODE = re.compile(r"`([^`]+)`")
 _BARE_LINK = re.compile(r"(?<![<(\[])(https?://[^\s<>;,)]+[^\s<>;,).])")
@@ -100,5 +101,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "clock": clock,
     "whole": whole,
     "share": share,
+    "hosts": with_hosts,
     "paint": lambda part: PAINT.get(part, "other"),
 }

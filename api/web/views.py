@@ -22,6 +22,7 @@ from gpudiag.runbook import about, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
 from gpudiag.words.gpus import looked_at, placed, told_once
+from gpudiag.words.hosts import host_of
 
 TOKEN_COOKIE = "gpudiag_token"
 """The cookie that carries a token after the login page; the application reads it like a bearer token."""
@@ -233,6 +234,7 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
             }
             for gpu in diagnosis["gpus"]
         },
+        host=host_of(diagnosis),
         pasted=diagnosis["source"] == "pasted",
         at=at,
     )

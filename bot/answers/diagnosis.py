@@ -14,6 +14,7 @@ from bot.when import exact
 from bot.words import contract_word, state_word
 from gpudiag.words import words
 from gpudiag.words.gpus import looked_at, told_once
+from gpudiag.words.hosts import host_of, with_hosts
 
 MOST_EVIDENCE, MOST_STEPS, MOST_ALSO, MOST_CHANGES = 8, 3, 6, 3
 WORST = ("critical", "warning", "unknown", "info", "ok")
@@ -80,7 +81,7 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
         title = asking.say("stale", node=str(target), age=span(age, asking.lang))
     else:
         paragraphs = meaning(main)
-        steps = steps_of(main)
+        steps = steps_of(main, host_of(found), asking.lang)
         title = asking.say("node.headline", node=str(target), headline=headline)
     return Answer(
         headline=title,
@@ -170,11 +171,14 @@ def guarded(item: Json) -> str:
     return text
 
 
-def steps_of(main: Json | None) -> tuple[Step, ...]:
+def steps_of(main: Json | None, host: str | None, lang: str) -> tuple[Step, ...]:
     """The first steps, and the one that frees what is held, wherever it stands."""
     steps = (main or {}).get("next_steps") or []
     shown = steps[:MOST_STEPS] + [step for step in steps[MOST_STEPS:] if step.get("frees")]
-    return tuple(Step(str(step.get("text") or ""), str(step.get("command") or "")) for step in shown)
+    return tuple(
+        Step(str(step.get("text") or ""), str(step.get("command") or ""), step["on"])
+        for step in with_hosts(shown, host, lang)
+    )
 
 
 def also_seen(findings: list[Json], gpus: list[Json], verdict: Json) -> tuple[str, ...]:

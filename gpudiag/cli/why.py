@@ -34,8 +34,10 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from gpudiag.plaintext import diagnosis_text
 
-    width, colour, site = terminal.columns(), terminal.colour(), options.api if options.node else ""
-    sys.stdout.write(diagnosis_text(diagnosis, language, width=width, colour=colour, site=site))
+    here = not options.node
+    site = "" if here else options.api
+    width, colour = terminal.columns(), terminal.colour()
+    sys.stdout.write(diagnosis_text(diagnosis, language, width=width, colour=colour, site=site, here=here))
     return 0
 
 

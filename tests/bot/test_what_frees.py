@@ -9,7 +9,9 @@ import pytest
 
 from bot.answers.asking import Asking
 from bot.answers.diagnosis import lay_out
+from bot.blocks import message
 from bot.examples import ExampleApi
+from bot.markdown import markdown, page, terminal
 from bot.request import Target
 
 
@@ -28,6 +30,20 @@ def test_the_step_that_frees_is_kept_wherever_it_stands() -> None:
     answer = lay_out(found, Target("node-3"), Asking(ExampleApi()), live=False)
 
     assert [step.command for step in answer.steps] == ["look 0", "look 1", "look 2", "scancel 77"]
+
+
+@pytest.mark.parametrize(("lang", "on"), [("en", "on node-3:"), ("ko", "node-3 노드에서:")])
+def test_a_command_says_on_which_host_it_is_typed(lang: str, on: str) -> None:
+    found = diagnosis()
+    commands = ["ps -p 4711", "kill 4711", "scancel 77"]
+    found["gpus"][0]["findings"][0]["next_steps"] = [{"text": "Do", "command": c} for c in commands]
+    answer = lay_out(found, Target("node-3"), Asking(ExampleApi(), lang=lang))
+
+    assert [on, "", ""] == [step.on for step in answer.steps]
+    assert f"     {on}\n     $ ps -p 4711" in terminal(answer)
+    assert f"Do {on} `ps -p 4711`" in str(message(answer))
+    assert f"Do *{on}* `ps -p 4711`" in markdown(answer)
+    assert f"Do <em>{on}</em> <code>ps -p 4711</code>" in page(answer)
 
 
 @pytest.mark.parametrize(("lang", "said"), [("en", "Changed since it was last ok"), ("ko", "마지막 정상")])

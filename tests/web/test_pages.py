@@ -204,6 +204,16 @@ def test_the_language_follows_link_then_cookie_then_browser(page: Page) -> None:
     assert page.locator("html").get_attribute("lang") == "ko"
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("/nodes/node-7?lang=en", ["on node-7:"]), ("/nodes/node-7?lang=ko", ["node-7 노드에서:"])],
+)
+def test_a_command_says_on_which_host_it_is_typed(page: Page, path: str, said: list[str]) -> None:
+    page.goto(path)
+
+    assert said == page.locator(".words > .steps .on").all_inner_texts()
+
+
 def test_a_command_is_read_whole_on_a_phone(phone: Page) -> None:
     phone.goto("/runbooks/thermal-hw-slowdown")
     cut = phone.locator(".steps pre").evaluate_all(

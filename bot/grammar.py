@@ -122,31 +122,47 @@ def chart(request: Request, words: list[str]) -> Request:
 
 
 def kv(request: Request, words: list[str]) -> Request:
-    """MODEL [TOKENS] [xN] [on GPU] [name=value …]."""
-    plain: list[str] = []
+    """MODEL [TOKENS] [xN] [on GPU] [name=value …]. What is not understood is asked back."""
+    model: list[str] = []
     options: dict[str, str] = {}
-    typed, words = words, list(words)
-    while words:
-        word = words.pop(0)
+    left = list(words)
+    while left:
+        before, word = words[: len(words) - len(left)], left.pop(0)
         name, equals, value = word.lstrip("-").partition("=")
-        if equals:
-            known = CALCULATOR_OPTIONS.get(name.lower().replace("-", "_"))
-            if known is None:
-                near = nearest(name.lower(), CALCULATOR_OPTIONS) or "kv"
-                meant = [f"{near}={value}" if other == word else other for other in typed]
-                return replace(request, problem=Problem("unknown-option", name, " ".join(["kv", *meant])))
-            options[known] = value
-        elif word.lower() == "on" and words:
-            options.update(card(words))
-        elif count := re.fullmatch(r"(?:x(\d{1,7})|(\d{1,7})x)", word, re.I):
-            options["requests"] = count[1] or count[2]
-        elif plain and (size := how_many_tokens(word)):
-            options["tokens"] = str(size)
-        else:
-            plain.append(word)
-    if not plain:
+        if equals and option(name) is None:
+            near = nearest(name.lower(), CALCULATOR_OPTIONS) or "kv"
+            return misread(request, "unknown-option", name, [*before, f"{near}={value}", *left])
+        found = {option(name) or "": value} if equals and value else {}
+        if not equals:
+            found = card(left) if word.lower() == "on" and left else sizes(word, left, bool(model))
+        if not found and not equals and not model:
+            model.append(word)
+        elif not found or found.keys() & options.keys():
+            meant = [f"x{word}"] if "tokens" in found and "requests" not in options else []
+            return misread(request, "unknown-word", word, [*before, *meant, *left])
+        options |= found
+    if not model:
         return missing(request)
-    return replace(request, words=tuple(plain[:1]), options=options)
+    return replace(request, words=tuple(model), options=options)
+
+
+def option(name: str) -> str | None:
+    return CALCULATOR_OPTIONS.get(name.lower().replace("-", "_"))
+
+
+def misread(request: Request, kind: str, word: str, meant: list[str]) -> Request:
+    return replace(request, problem=Problem(kind, word, " ".join([request.verb, *meant])))
+
+
+def sizes(word: str, left: list[str], model: bool) -> dict[str, str]:
+    """`x32`, `32x`, `x 32`, `8192`, `8k`; behind the model also a number that the calculator will refuse."""
+    if word.lower() == "x" and left:
+        return {"requests": left.pop(0)}
+    if count := re.fullmatch(r"x([-+]?\d\S*)|(\d{1,7})x", word, re.I):
+        return {"requests": count[1] or count[2]}
+    if (size := how_many_tokens(word)) is not None:
+        return {"tokens": str(size)}
+    return {"tokens": word} if model and re.match(r"[-+]?\d", word) else {}
 
 
 def card(words: list[str]) -> dict[str, str]:

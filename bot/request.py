@@ -36,7 +36,7 @@ class Target:
 class Problem:
     """Why a sentence could not be followed as it stands, and the nearest one that could."""
 
-    kind: str  # unknown-verb | missing | unknown-option | bad-value | bad-duration | bad-time
+    kind: str  # unknown-verb | unknown-word | missing | unknown-option | bad-value | bad-duration | bad-time
     word: str = ""
     suggestion: str = ""
 

@@ -119,7 +119,7 @@ def nearest(word: str, choices: object) -> str | None:
 
 def how_many_tokens(word: str) -> int | None:
     """8192, 8,192, 8k (= 8 × 1024, as models name their context) or 1m."""
-    match = re.fullmatch(r"(\d[\d,]{0,12})(k|m)?(?:tok(?:ens?)?|토큰)?", word, re.I)
+    match = re.fullmatch(r"(\d{1,3}(?:,\d{3})+|\d{1,13})(k|m)?(?:tok(?:ens?)?|토큰)?", word, re.I)
     if not match:
         return None
     return int(match[1].replace(",", "")) * {"k": 1024, "m": 1024 * 1024}.get((match[2] or "").lower(), 1)

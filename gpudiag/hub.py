@@ -20,6 +20,7 @@ from urllib.request import getproxies
 
 from gpudiag.kv.errors import KvError
 from gpudiag.kv.note import Note
+from gpudiag.kv.weights import stated_bytes
 
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 8.0
@@ -51,8 +52,7 @@ def read_model(name: str) -> HubModel:
     if path is None:
         raise HubError("refused-hub-config", name=name)
     index = _download(name, "model.safetensors.index.json", optional=True)
-    total = _json(index).get("metadata", {}).get("total_size") if index else None
-    return HubModel(_json(path), int(total) if isinstance(total, (int, float)) else None)
+    return HubModel(_json(path, name), stated_bytes(_json(index, name)) if index else None)
 
 
 def read_in_time(name: str, seconds: float = ANSWER_SECONDS) -> HubModel:
@@ -156,6 +156,9 @@ def _reachable(endpoint: str) -> bool:
         return False
 
 
-def _json(path: str) -> Any:
-    with open(path, encoding="utf-8") as handle:
-        return json.load(handle)
+def _json(path: str, name: str) -> Any:
+    try:
+        with open(path, encoding="utf-8-sig") as handle:
+            return json.load(handle)
+    except (ValueError, RecursionError, OSError) as error:
+        raise HubError("refused-hub-failed", name=name, why=type(error).__name__) from None

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, request
 from api.parts import parts
 from api.problems import BadRequest
 from api.resources.asked import body_object, json_answer, language, text_answer
-from gpudiag.kv import Answer
+from gpudiag.kv import Answer, KvError
 from gpudiag.words import Language
 from gpudiag.words.foreign import plain
 
@@ -21,14 +21,27 @@ NOT_OURS = ("lang", "format")
 @calculator.get("/v1/kv")
 def ask() -> Response:
     """Calculate for a catalogue name or a Hugging Face id."""
-    return _calculated(request.args.to_dict(), None)
+    return _calculated(_query(), None)
 
 
 @calculator.post("/v1/kv")
 def ask_with_config() -> Response:
-    """Calculate for the raw config.json under `config`."""
-    body = body_object()
-    return _calculated(body, body.pop("config", None))
+    """Calculate for the raw config.json under `config`; options may also stand in the address."""
+    body, query = body_object(), _query()
+    if "config" not in body and "model" not in body and body.keys() & {"architectures", "model_type"}:
+        raise KvError("refused-config-bare")
+    for name in body.keys() & query.keys() - {*NOT_OURS}:
+        raise KvError("refused-both", name=name, one=plain(query[name], 40), other=plain(str(body[name]), 40))
+    config = body.pop("config", None)
+    return _calculated({**query, **body}, config)
+
+
+def _query() -> dict[str, str]:
+    """The options of the address. Raises KvError for one that is given twice: either may be meant."""
+    for name, values in request.args.lists():
+        if len(set(values)) > 1:
+            raise KvError("refused-both", name=name, one=plain(values[0], 40), other=plain(values[1], 40))
+    return request.args.to_dict()
 
 
 def _calculated(options: dict[str, Any], config: Any) -> Response:
@@ -43,7 +56,7 @@ def _calculated(options: dict[str, Any], config: Any) -> Response:
 def calculator_text() -> Response:
     """`/kv` for who does not read HTML: the same answer in words and a bar."""
     lang = language(parts().settings.serve.lang)
-    return text_answer(render_text(_answer(request.args.to_dict(), None), lang))
+    return text_answer(render_text(_answer(_query(), None), lang))
 
 
 def prefers_text() -> bool:

@@ -39,6 +39,7 @@ FIELDS = (
     "weights_dtype",
     "tp",
 )
+NO_OPTIONS = ("config", "lang", "format")
 SHOWN = (  # numbers of the answer that the page lists, in order; a dot leads into the budget
     "bytes_per_token", "fixed_bytes_per_request", "bytes_per_request", "total_bytes",
     "bytes_per_token_if_mha", "weights_bytes", "budget.total_bytes", "budget.requested_bytes",
@@ -91,11 +92,13 @@ def add_calculator(web: Blueprint) -> None:
 
 
 def _kv_page(asked: dict[str, str], config: str = "") -> tuple[str, int]:
-    given = {name: asked.get(name, "").strip() for name in FIELDS}
+    options = {name: value.strip() for name, value in asked.items() if name not in NO_OPTIONS}
+    given = {**dict.fromkeys(FIELDS, ""), **options}
     answer, problem = _answered({name: value for name, value in given.items() if value}, config)
     page = render_template(
         "web/kv.html",
         given=given,
+        more=[name for name in options if name not in FIELDS],
         config=config,
         answer=answer,
         problem=problem,

@@ -89,7 +89,7 @@ def problem(request: Request, asking: Asking) -> Answer:
         words = asking.say("q.duration", command=asking.command(f"mute {target} 2h"))
         return Answer(headline=words, lang=asking.lang)
     if trouble.suggestion:
-        key = "q.option" if trouble.kind == "unknown-option" else "q.unknown"
+        key = {"unknown-option": "q.option", "unknown-word": "q.word"}.get(trouble.kind, "q.unknown")
         return Answer(
             headline=asking.say("q.meant", command=asking.command(trouble.suggestion)),
             lang=asking.lang,

@@ -212,6 +212,7 @@ SENTENCES = {
     "q.unknown.step": "Try {command}, or {help} for everything.",
     "q.missing": "{verb} needs one thing more, for example {command}",
     "q.option": "I do not know the option {word}",
+    "q.word": "I do not know what {word} means here",
     "q.duration": "How long? A mute always ends, after at most 7 days: {command}",
     "q.time": "I cannot read {word} as a time that has been; try {command}",
     "q.node": "There is no node {word}",

@@ -210,6 +210,7 @@ SENTENCES = {
     "q.unknown.step": "{command} 또는 {help} 명령을 써 보십시오.",
     "q.missing": "{verb} 명령에 하나가 더 필요합니다. 예: {command}",
     "q.option": "{word} 옵션은 모릅니다",
+    "q.word": "{word} 부분이 무슨 뜻인지 모르겠습니다",
     "q.duration": "얼마 동안입니까? 음소거는 길어도 7일 안에 끝납니다: {command}",
     "q.time": "{word} 시각을 지난 시각으로 읽을 수 없습니다. 예: {command}",
     "q.node": "{word} 노드가 없습니다",

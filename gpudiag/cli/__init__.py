@@ -70,8 +70,9 @@ def dispatch(words: list[str]) -> int:
 
     parser = argparse.ArgumentParser(prog=f"gpudiag {name}", description=command.SUMMARY)
     command.arguments(parser)
+    intermixed = getattr(command, "INTERMIXED", False)
     try:
-        options = parser.parse_args(rest)
+        options = (parser.parse_intermixed_args if intermixed else parser.parse_args)(rest)
     except SystemExit as ended:
         return getattr(command, "USAGE_EXIT_CODE", 2) if ended.code else 0
     return run(command, options)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpudiag.kv.question import Question
 
 SUMMARY = "how much memory a model's KV cache takes, and what fits on a GPU"
+INTERMIXED = True  # words may follow options: MODEL --gpu H100 8192 x32
 
 OPTIONS = {
     "kv-dtype": "auto, bf16, f16, fp8, int8, q8_0 …, or keys/values: q8_0/f16",
@@ -25,7 +26,7 @@ OPTIONS = {
     "tp": "tensor parallel GPUs",
     "pp": "pipeline stages",
     "dp": "data parallel replicas",
-    "gpu": "a name (H100, rtx-4090) or the GiB that nvidia-smi shows",
+    "gpu": "a name (H100, rtx-4090), or its memory: 79.65 (GiB), 81559MiB",
     "gpus": "how many of them",
     "engine": "vllm, sglang, tensorrt-llm, tgi, lmdeploy, llama.cpp, ollama",
     "engine-version": "its version, such as 0.19.0",
@@ -84,28 +85,47 @@ def question(options: Namespace) -> Question:
     from gpudiag.kv.question import Question
 
     given: dict[str, Any] = {name: getattr(options, name.replace("-", "_")) for name in OPTIONS}
+    given["model"] = None if options.model == "-" else options.model
     for name, value in _said(options.sizes):
         if given.get(name) is not None:
             raise KvError("refused-twice", name=name, one=given[name], other=value)
         given[name] = value
+    for name, value in given.items():
+        if value is not None and not value.strip():
+            raise KvError("refused-blank", name=name)
     config, checkpoint = _config(options.model)
-    given["model"] = None if options.model == "-" else options.model
     return Question.from_mapping(given, config=config, checkpoint_bytes=checkpoint)
 
 
 def _said(words: list[str]) -> Iterator[tuple[str, str]]:
-    """`8192 x32 on H100 tp=2`: x begins the requests, `on` the GPU; options go as in the chat."""
-    left = iter(words)
-    for word in left:
+    """`8192 x32 on H100 80GB tp=2`: x begins the requests, `on` the GPU; options go as in the chat."""
+    left = list(words)
+    while left:
+        word = left.pop(0)
         if word == "on":
-            yield "gpu", next(left, word)  # nothing after it: refused as a GPU of that name
+            yield "gpu", _card(left) or word  # nothing after it: refused as a GPU of that name
+        elif word.lower() in ("x", "×") and left:
+            yield "requests", left.pop(0)
         elif word[:1].lower() in ("x", "×"):
             yield "requests", word.lstrip("x×X")
         elif "=" in word:
             name, _, value = word.partition("=")
             yield ("kv-dtype" if name == "kv" else name.replace("_", "-")), value
-        else:
+        elif word.strip("+-.")[:1].isdigit():
             yield "tokens", word
+        else:
+            from gpudiag.kv.errors import KvError
+
+            raise KvError("refused-word", word=word)
+
+
+def _card(left: list[str]) -> str:
+    """The words that name a GPU: `H100`, and its size or kind where one follows."""
+    name = left[:1]
+    del left[:1]
+    while left and "=" not in left[0] and left[0] != "on" and not left[0].lower().startswith(("x", "×")):
+        name.append(left.pop(0))
+    return " ".join(name)
 
 
 def _config(model: str) -> tuple[Any, int | None]:
@@ -146,8 +166,9 @@ def _from_folder(folder: str) -> tuple[Any, int | None]:
     index = os.path.join(folder, "model.safetensors.index.json")
     if not os.path.isfile(index):
         return config, None
-    total = _parsed(_read(index), index).get("metadata", {}).get("total_size")
-    return config, int(total) if isinstance(total, (int, float)) else None
+    from gpudiag.kv.weights import stated_bytes
+
+    return config, stated_bytes(_parsed(_read(index), index))
 
 
 def _read(path: str) -> str:
@@ -155,7 +176,7 @@ def _read(path: str) -> str:
     from gpudiag.words.refusals import Refusal
 
     try:
-        with open(path, encoding="utf-8") as handle:
+        with open(path, encoding="utf-8-sig") as handle:
             return handle.read(64 << 20)
     except UnicodeDecodeError:
         raise KvError("refused-json", place=path) from None
@@ -174,7 +195,7 @@ def _fetched(url: str) -> str:
     try:
         reply = requests.get(address, timeout=10)
         reply.raise_for_status()
-    except requests.RequestException as error:
+    except (requests.RequestException, ValueError) as error:  # urllib3 refuses some addresses by itself
         raise KvError("refused-address", url=url, why=type(error).__name__) from None
     return reply.text
 
@@ -186,7 +207,7 @@ def _parsed(text: str, place: str | Note) -> Any:
 
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise KvError("refused-json", place=place) from None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from gpudiag.kv.dtypes import check_cache_dtype, check_weights_dtype
 from gpudiag.kv.engines import ENGINES
@@ -13,6 +13,8 @@ from gpudiag.kv.errors import KvError
 
 GIB = 2**30
 LONGEST_TEXT = 200
+LONGEST_WHOLE = 10**18  # longer numbers are said as powers of ten
+CARD_SIZES = {"gib": 1.0, "gb": 1.0, "g": 1.0, "mib": 1 / 1024, "mb": 1 / 1024}  # nvidia-smi shows MiB
 
 ENGINE_ALIASES = {
     "trt-llm": "tensorrt-llm",
@@ -102,7 +104,9 @@ class Question:
             name = canonical_name(str(raw))
             if value is None or (isinstance(value, str) and not value.strip() and name != "config"):
                 continue
-            values[name] = CHECKS[name](value, name)
+            checked = CHECKS[name](value, name)
+            if values.setdefault(name, checked) != checked:
+                raise KvError("refused-both", name=name, one=values[name], other=checked)
         if config is not None:
             values["config"] = config
         if "config" not in values and "model" not in values:
@@ -142,7 +146,8 @@ def whole(most: int, least: int = 1) -> Callable[[Any, str], int]:
         if number != int(number):
             raise KvError("refused-whole", name=name, value=value)
         if not least <= number <= most:
-            raise KvError("refused-range", name=name, value=int(number), least=least, most=most)
+            shown = int(number) if abs(number) < LONGEST_WHOLE else float(number)
+            raise KvError("refused-range", name=name, value=shown, least=least, most=most)
         return int(number)
 
     return check
@@ -150,42 +155,59 @@ def whole(most: int, least: int = 1) -> Callable[[Any, str], int]:
 
 def _number(value: Any, name: str) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        number = float(value) if isinstance(value, float) else value
-        if isinstance(number, float) and not math.isfinite(number):
-            raise KvError("refused-infinite", name=name, value=value)
-        return number
+        return value if _is_finite(value) else _refuse_infinite(value, name)
     if isinstance(value, str):
-        text = value.strip().lower().removeprefix("x").replace(",", "").replace("_", "")
+        text = value.strip().lower().removeprefix("x").replace("_", "")
         scale = {"k": 1024, "m": 1024**2}.get(text[-1:], 1)
         try:
-            number = float(text[:-1] if scale > 1 else text)
+            number = float(_ungrouped(text[:-1] if scale > 1 else text))
         except ValueError:
             raise KvError("refused-number", name=name, value=value) from None
         if not math.isfinite(number):
-            raise KvError("refused-infinite", name=name, value=value)
+            _refuse_infinite(value, name)
         return int(number * scale) if number * scale == int(number * scale) else number * scale
     raise KvError("refused-number", name=name, value=str(value))
 
 
+def _ungrouped(text: str) -> str:
+    """`8,192` without its comma. One that parts no thousands stays, to be refused: 8,5 is not 85."""
+    groups = text.partition(".")[0].split(",")[1:]
+    return text.replace(",", "") if all(len(group) == 3 for group in groups) else text
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
+
+
+def _refuse_infinite(value: Any, name: str) -> NoReturn:
+    shown = value if isinstance(value, (str, float)) else math.inf if value > 0 else -math.inf
+    raise KvError("refused-infinite", name=name, value=shown)
+
+
 def _share(value: Any, name: str) -> float:
-    number = _number(value, name)
+    """A share of 1, also as `90%`."""
+    percent = isinstance(value, str) and value.strip().endswith("%")
+    number = _number(value.strip()[:-1], name) / 100 if percent else _number(value, name)
     if not 0 < number <= 1:
         raise KvError("refused-share", name=name, value=number)
     return float(number)
 
 
 def _gpu(value: Any, name: str) -> str | float:
-    """A catalogue name, or GiB as NVML shows them."""
+    """A catalogue name, or GiB or MiB as NVML shows them."""
     text = value.strip() if isinstance(value, str) else value
     if isinstance(text, str):
-        bare = text.lower().removesuffix("gib").removesuffix("gb").strip()
+        unit = next((unit for unit in CARD_SIZES if text.lower().endswith(unit)), "")
         try:
-            text = float(bare)
+            text = float(text[: len(text) - len(unit)]) * CARD_SIZES.get(unit, 1.0)
         except ValueError:
             return text
     number = _number(text, name)
     if not 0.5 <= number <= 4096:
-        raise KvError("refused-gib", value=number)
+        raise KvError("refused-gib", value=float(number))
     return float(number)
 
 
@@ -206,6 +228,14 @@ def _text(value: Any, name: str) -> str:
     return text
 
 
+def _version(value: Any, name: str) -> str:
+    """A version with a number in it; what differs between versions is looked up by it."""
+    text = _text(value, name)
+    if not any(letter.isdigit() for letter in text):
+        raise KvError("refused-version", value=text)
+    return text
+
+
 CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "model": _text,
     "config": lambda value, name: value,
@@ -219,7 +249,7 @@ CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "gpu": _gpu,
     "gpus": whole(65_536),
     "engine": _engine,
-    "engine_version": _text,
+    "engine_version": _version,
     "gpu_memory_utilization": _share,
     "max_model_len": whole(100_000_000),
     "max_num_seqs": whole(1_000_000),

@@ -25,6 +25,7 @@ from gpudiag.kv.traits import heads
 PADDED_TO = 256
 WHOLE_TOWERS = ("kimi_vl", "kimi_k25")
 MXFP4_PADDING = 1.072
+MOST_BYTES = 2**60
 
 Layer = tuple[Matrices, ...]
 
@@ -138,6 +139,15 @@ class WeightCount:
             yield from self.mixer.matrices(part)
         yield from self.feed_forward.matrices(index, bool(parts))
         yield Matrices("norm", 2 * self.hidden, linear=False, sharded=False)
+
+
+def stated_bytes(index: Any) -> int | None:
+    """What a safetensors index says its files hold; None where it does not say, as some merged ones."""
+    metadata = index.get("metadata") if isinstance(index, dict) else None
+    total = metadata.get("total_size") if isinstance(metadata, dict) else None
+    if not isinstance(total, (int, float)) or isinstance(total, bool):
+        return None
+    return int(total) if 0 < total < MOST_BYTES else None
 
 
 def _tower(tower: Any, hidden: int, family: Any) -> list[Matrices]:

@@ -199,6 +199,48 @@ def test_a_refusal_is_korean_where_korean_is_asked_for(api: Api, path: str, head
     assert said.startswith("tp: 어텐션 헤드 32개는 GPU 3장에 똑같이 나뉘지 않습니다.")
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "sentence"),
+    [
+        ("/v1/kv?model=llama-3-8b&tp=2&tp=4", None, "tp: given twice, 2 and 4; give it once"),
+        ("/v1/kv?model=llama-3-8b&tp=2&tp_size=4", None, "tp: given twice, 2 and 4; give it once"),
+        ("/v1/kv?tp=2", b'{"model": "llama-3-8b", "tp": 4}', "tp: given twice, 2 and 4; give it once"),
+        ("/v1/kv", json.dumps(LLAMA_8B).encode(), "config: this is a config.json by itself; put it under"),
+    ],
+)
+def test_what_may_mean_two_things_is_refused(api: Api, path: str, body: bytes | None, sentence: str) -> None:
+    status, said = refused(api, path, {}, body)
+
+    assert status == 422
+    assert said.startswith(sentence)
+
+
+def test_options_in_the_address_of_a_post_count(api: Api) -> None:
+    request = urllib.request.Request(
+        api.url + "/v1/kv?tokens=1000", data=json.dumps({"config": LLAMA_8B}).encode()
+    )
+    with urllib.request.urlopen(request) as answer:
+        assert json.loads(answer.read())["total_bytes"] == 131_072_000
+
+
+def test_the_page_counts_options_that_its_form_does_not_have(api: Api) -> None:
+    _, whole = asked(api, "/kv?model=llama-3-8b&tokens=8192", Accept="text/html")
+    _, halved = asked(api, "/kv?model=llama-3-8b&tokens=8192&pp=2", Accept="text/html")
+
+    assert ('class="big">1.0 GiB' in whole, 'class="big">512 MiB' in halved) == (True, True)
+    assert 'name="pp" value="2"' in halved
+
+
+def test_the_page_refuses_an_option_that_is_none(api: Api) -> None:
+    request = urllib.request.Request(
+        api.url + "/kv?model=llama-3-8b&contxt=9000&lang=en", headers={"Accept": "text/html"}
+    )
+    with pytest.raises(urllib.error.HTTPError) as answer:
+        urllib.request.urlopen(request)
+    with answer.value as page:
+        assert (page.code, "contxt" in page.read().decode()) == (422, True)
+
+
 def test_the_form_opens_for_whoever_asks_nothing_yet(api: Api) -> None:
     with urllib.request.urlopen(api.url + "/kv?lang=ko") as page:
         assert page.headers["Content-Type"] == "text/html; charset=utf-8"

@@ -57,12 +57,40 @@ def test_what_is_no_model_config_is_named_for_what_it_is(config, sentence):
         ({"kv_cache_memory_bytes": 0}, "kv_cache_memory_bytes: 0 is out of range"),
         ({"model": "lama-3-8b"}, "model: 'lama-3-8b' is not in the catalogue; near names: llama-3-8b"),
         ({"model": ["a"]}, "model: expected text"),
+        ({"tokens": "1e300"}, r"tokens: 1e\+300 is out of range"),
+        ({"tokens": 10**400}, "tokens: inf is not a number to calculate with"),
+        ({"tokens": "8,5"}, "tokens: expected a number, got '8,5'"),
+        ({"gpu_memory_utilization": "0,9"}, "gpu_memory_utilization: expected a number, got '0,9'"),
+        ({"gpu_memory_utilization": "190%"}, "gpu_memory_utilization: 1.9 is out of range"),
+        ({"tp": 2, "tensor_parallel_size": 4}, "tp: given twice, 2 and 4; give it once"),
+        (
+            {"engine_version": "latest"},
+            "engine_version: 'latest' has no number in it; give a version such as",
+        ),
         ({"colour": "red"}, "'colour' is no option of the calculator; it has: model"),
     ],
 )
 def test_a_wrong_option_is_named_with_what_it_takes(options, sentence):
     with pytest.raises(KvError, match=sentence):
         calculate(Question.from_mapping({"model": "llama-3-8b", **options}))
+
+
+@pytest.mark.parametrize(
+    ("option", "spellings"),
+    [
+        ("gpu", ["79.6474609375", "81559MiB", "81559 MiB", "79.6474609375 GiB", "79.6474609375G"]),
+        ("gpu_memory_utilization", [0.9, "0.9", "90%", "90 %"]),
+        ("tokens", [8192, "8192", "8,192", "8_192", "8k", "8K"]),
+    ],
+)
+def test_a_number_is_read_in_the_units_people_copy(option, spellings):
+    read = [getattr(Question.from_mapping({"model": "m", option: one}), option) for one in spellings]
+
+    assert [float(spellings[0])] * len(spellings) == read
+
+
+def test_the_same_value_under_two_names_is_one_value():
+    assert Question.from_mapping({"model": "m", "tp": 2, "tensor_parallel_size": "2"}).tp == 2
 
 
 def test_a_question_without_a_model_says_what_to_name():

@@ -54,6 +54,22 @@ def test_a_question_as_it_is_typed_in_a_chat(capsys):
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["8k", "x32", "on", "H100", "80GB"],
+        ["8k", "x", "32", "--gpu", "H100"],
+        ["--gpu", "H100", "8k", "x32"],
+        ["on", "H100", "80GB", "x32", "8k"],
+    ],
+)
+def test_words_come_in_any_order(capsys, words):
+    code = main(["kv", "llama-3-8b", *words])
+
+    assert code == 0
+    assert "32.00 GiB KV cache · 32 × 8,192 tokens · 1 × H100" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["8k", "9k"], "tokens: given twice, 8k and 9k"),
@@ -61,6 +77,11 @@ def test_a_question_as_it_is_typed_in_a_chat(capsys):
         (["8k", "on"], "gpu: 'on' is not in the catalogue"),
         (["8k", "tp=2", "--tp", "4"], "tp: given twice, 4 and 2"),
         (["8k", "colour=red"], "'colour' is no option of the calculator"),
+        (["model=qwen3-8b"], "model: given twice, llama-3-8b and qwen3-8b"),
+        (["qwen3-8b"], "'qwen3-8b' is not understood here; write it as: gpudiag kv MODEL 8192 x32 on H100"),
+        (["8k", "tokens"], "'tokens' is not understood here"),
+        (["8k", "tp="], "tp: nothing is given for it"),
+        (["8k", "--tp", ""], "tp: nothing is given for it"),
     ],
 )
 def test_words_that_contradict_or_end_too_early_are_refused(capsys, words, sentence):
@@ -107,6 +128,25 @@ def test_a_checkpoints_index_tells_its_weights(config_file, capsys):
     assert (answer["weights_bytes"], answer["kinds"]["weights_bytes"]) == (54_864_000_000, "measured")
 
 
+@pytest.mark.parametrize(
+    "index",
+    [[], {"metadata": None}, {"metadata": []}, {"metadata": {"total_size": -5}}]
+    + [{"metadata": {"total_size": size}} for size in (0, "16", True, float("inf"))],
+)
+def test_an_index_without_a_usable_total_leaves_the_weights_to_the_count(config_file, capsys, index):
+    (config_file.parent / "model.safetensors.index.json").write_text(json.dumps(index))
+    code = main(["kv", str(config_file.parent), "--json"])
+
+    assert (code, json.loads(capsys.readouterr().out)["kinds"]["weights_bytes"]) == (0, "calculated")
+
+
+def test_a_file_that_a_windows_editor_saved_is_read(config_file, capsys):
+    config_file.write_text(json.dumps(configs.LLAMA_8B), encoding="utf-8-sig")
+    main(["kv", str(config_file), "1000", "--json"])
+
+    assert json.loads(capsys.readouterr().out)["total_bytes"] == 131_072_000
+
+
 def test_a_config_on_standard_input():
     code, out, _ = run("-", "1000", "--json", stdin=json.dumps(configs.LLAMA_8B))
 
@@ -135,11 +175,20 @@ def test_a_mistake_is_one_line_and_a_non_zero_exit(words, sentence, capsys):
     assert printed.err.count("\n") == 1
 
 
-def test_a_file_that_is_not_json_is_said_to_be_none(tmp_path, capsys):
-    (tmp_path / "model.json").write_text("hello")
+@pytest.mark.parametrize("text", ["hello", "[" * 100_000, '{"a":' * 100_000])
+def test_a_file_that_is_not_json_is_said_to_be_none(tmp_path, capsys, text):
+    (tmp_path / "model.json").write_text(text)
     main(["kv", str(tmp_path / "model.json")])
 
     assert "model.json is not JSON; give a model's config.json" in capsys.readouterr().err
+
+
+def test_an_address_that_is_none_is_refused_in_one_line(capsys):
+    code = main(["kv", "http://a..b/config.json"])
+    printed = capsys.readouterr()
+
+    assert (code, printed.out, printed.err.count("\n")) == (2, "", 1)
+    assert "cannot fetch http://a..b/config.json" in printed.err
 
 
 def test_a_cold_start_loads_little():

@@ -13,7 +13,7 @@ from gpudiag.smi.fields import CSV, ECC_CSV, REASON_BITS, Field
 from gpudiag.smi.sheet import Draft, Sheet
 from gpudiag.smi.values import Absent, Convert
 
-WITH_UNITS = (v.mib, v.percent, v.watts, v.megahertz, v.nanoseconds)
+WITH_UNITS = (v.mib, v.percent, v.fan, v.watts, v.megahertz, v.nanoseconds)
 NEVER_UNITS = (v.celsius, v.banks, v.width, v.count)
 """CSV prints these without a unit, also where others carry theirs."""
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from gpudiag.smi import values as v
 from gpudiag.smi.columns import WITH_UNITS, Column, column_of
 from gpudiag.smi.csv_samples import buckets_of, samples_of, times_of
 from gpudiag.smi.fields import CSV, ECC_CSV
 from gpudiag.smi.sheet import Draft, Row, Sheet
-from gpudiag.smi.values import Absent, Convert, reason_of
+from gpudiag.smi.values import Absent, reason_of
 
 _COMMAND = re.compile(r"--query-(?:gpu|compute-apps|accounted-apps)[= ]([a-zA-Z0-9_.,]{3,8000})")
 _COLUMN = re.compile(r"([a-z][a-zA-Z0-9_.]{1,80}[a-zA-Z0-9_])(?: \[[a-zA-Z%/]{1,16}\])?")
@@ -205,7 +204,7 @@ class CsvReader:
                 sheet.missing.add("row")
                 continue
             row = Row(pid=pid, name=shown.get("process_name") or shown.get("name") or None)
-            identity = _or_none(v.uuid, shown.get("gpu_uuid", "")) or _or_none(
+            identity = v.or_none(v.uuid, shown.get("gpu_uuid", "")) or v.or_none(
                 v.bus_id, shown.get("gpu_bus_id", "")
             )
             memory = shown.get("used_gpu_memory", shown.get("used_memory"))
@@ -292,8 +291,8 @@ def _fits_alone(column: str, cell: str) -> bool:
         return True
     try:
         field.convert(cell, False)
-    except Absent:
-        return False
+    except Absent as absent:
+        return absent.reason == "nonsense"
     return field.convert is not v.plain_text
 
 
@@ -326,10 +325,3 @@ def _sheet(
                 if any(value is not None for value in values):
                     draft.samples.setdefault(column.sampled, values)
     return sheet
-
-
-def _or_none(convert: Convert, text: str) -> Any:
-    try:
-        return convert(text, True)
-    except Absent:
-        return None

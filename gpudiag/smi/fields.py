@@ -49,7 +49,7 @@ _TABLE: tuple[tuple[str, Convert, str, str, str], ...] = (
     ("bar1_total_bytes", v.mib, "bar1_memory_usage/total", "bar1_memory_usage/total", ""),
     ("bar1_used_bytes", v.mib, "bar1_memory_usage/used", "bar1_memory_usage/used", ""),
     ("pstate", v.pstate, "*performance_state", "*performance_state", "pstate"),
-    ("fan_percent", v.percent, "*fan_speed", "*fan_speed", "fan.speed"),
+    ("fan_percent", v.fan, "*fan_speed", "*fan_speed", "fan.speed"),
     ("temperature_celsius", v.celsius, "*gpu_current_temp", "temperature/gpu_temp", "temperature.gpu"),
     (
         "temperature_margin_celsius", v.celsius,

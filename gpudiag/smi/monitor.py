@@ -145,7 +145,7 @@ def _cell_fits(column: str, cell: str) -> bool:
 
 
 def _percent(text: str | None) -> float | None:
-    return float(text) if text is not None and text.isdigit() else None
+    return v.or_none(v.percent, text or "", False)
 
 
 def _time(shown: dict[str, str]) -> float | None:

@@ -231,16 +231,16 @@ class QueryReader:
         key, sheet = line.key, self._current()
         self.seen.add(key)
         if key in ("driver_version", "kmd_version") and not self.path_above():
-            sheet.driver = sheet.driver or _or_none(v.version, value)
+            sheet.driver = sheet.driver or v.or_none(v.version, value)
         elif key in ("cuda_version", "cuda_umd_version") and not self.path_above():
-            sheet.cuda = sheet.cuda or _or_none(v.version, value)
+            sheet.cuda = sheet.cuda or v.or_none(v.version, value)
         elif key == "timestamp" and not self.path_above():
             if sheet.gpus or sheet.at is not None:
                 sheet = self._begin()
                 self.last = line
             sheet.at = v.moment(value)
         elif key == "attached_gpus":
-            sheet.announced = _or_none(v.count, value)
+            sheet.announced = v.or_none(v.count, value)
         elif key in (
             "process_id",
             "type",
@@ -270,7 +270,7 @@ class QueryReader:
                 self._subject().reason(REASON_BITS[key], v.active(value))
             return
         if parent in ("volatile", "aggregate"):
-            self._subject().ecc(parent, key, _or_none(v.count, value))
+            self._subject().ecc(parent, key, v.or_none(v.count, value))
         elif key == "total" and parent in ("single_bit", "double_bit") and len(above) > 1:
             kind = "corrected" if parent == "single_bit" else "uncorrected"
             if above[-2] in ("volatile", "aggregate"):
@@ -281,7 +281,7 @@ class QueryReader:
 
     def _process(self, key: str, value: str) -> None:
         if key == "process_id":
-            pid = _or_none(v.count, value)
+            pid = v.or_none(v.count, value)
             if pid is None:
                 return
             gpu = self._subject()
@@ -375,10 +375,3 @@ def _is_flat(lines: Iterable[str]) -> bool:
             key = _key(bare.partition(" : ")[0])
             in_a_section |= key in ("total", "used", "current", "pending", "sm", "gpu")
     return in_a_section
-
-
-def _or_none(convert: v.Convert, text: str):  # type: ignore[no-untyped-def]
-    try:
-        return convert(text, True)
-    except Absent:
-        return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from math import inf
 
 from gpudiag.smi.sheet import BUCKET_SECONDS, LIST_RANK, Draft, Row, Sheet
 from gpudiag.window import bus_key
@@ -27,6 +28,7 @@ PRIORITY = (
     "topology",
 )
 """Which format is believed first where two show the same value."""
+_MEMORY = ("memory_used_bytes", "memory_total_bytes", "memory_free_bytes")
 
 
 def series_of(sheets: list[Sheet], missing: set[str], now: float) -> list[Sheet]:
@@ -41,6 +43,7 @@ def series_of(sheets: list[Sheet], missing: set[str], now: float) -> list[Sheet]
         _join(series[-1], other)
     for sheet in series:
         _without_twins(sheet)
+        _without_impossible_memory(sheet)
     _name_alike(series)
     _times(series, now)
     if len(series) == 1:
@@ -261,6 +264,26 @@ def _without_twins(sheet: Sheet) -> None:
         for draft in sheet.gpus:
             if counted.get(draft.values.get(name), 0) > 1:
                 del draft.values[name]
+
+
+def _without_impossible_memory(sheet: Sheet) -> None:
+    """More memory used than there is, or none there: which of the numbers is wrong is not known."""
+    totals: dict[int | None, int] = {}
+    for draft in sheet.gpus:
+        total = draft.values.get("memory_total_bytes")
+        if total is None:
+            continue
+        used = draft.samples.get("memory_used_bytes") or [draft.values.get("memory_used_bytes")]
+        if total == 0 or any(value is not None and value > total for value in used):
+            draft.is_nonsense(*_MEMORY)
+            continue
+        totals[draft.index] = total
+    for row in sheet.rows:
+        if row.memory is not None and row.memory > totals.get(row.gpu, row.memory):
+            row.memory, row.memory_gap = None, "nonsense"
+    for device in (device for draft in sheet.gpus for device in draft.mig):
+        if (device.memory_used_bytes or 0) > (device.memory_total_bytes or inf):
+            device.memory_used_bytes = device.memory_total_bytes = None
 
 
 def _name_alike(series: list[Sheet]) -> None:

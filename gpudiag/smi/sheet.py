@@ -67,6 +67,13 @@ class Draft:
         if name not in self.values:
             self.gaps[name] = reason
 
+    def is_nonsense(self, *names: str) -> None:
+        """What was read of these cannot be: no measurement, also not in its samples."""
+        for name in names:
+            if self.values.pop(name, None) is not None or name in self.samples:
+                self.samples.pop(name, None)
+                self.gaps[name] = "nonsense"
+
     def reason(self, bit: int, is_active: bool) -> None:
         """One of the clocks event reasons."""
         self._reasons[bit] = is_active
@@ -94,12 +101,13 @@ class Draft:
 
     def _lost(self) -> str | None:
         """Why the device is gone, where its cells say so: one failed cell is a sensor, all are the device."""
-        reasons = [self.gaps.get(name) for name in MOVING]
         for said in ("gpu_is_lost", "reset_required"):
-            if said in reasons:
+            if said in self.gaps.values():
                 return said
-        failed = reasons.count("unknown_error") >= FEWEST_FAILED
-        return "unknown_error" if failed and not any(name in self.values for name in MOVING) else None
+        failed = [name for name in MOVING if self.gaps.get(name) == "unknown_error"]
+        silent = len(failed) >= FEWEST_FAILED and not any(name in self.values for name in MOVING)
+        # Heat, power and clock state fail together: what memory and load still read is a remembered value.
+        return "unknown_error" if silent or failed[:3] == list(MOVING[:3]) else None
 
     @property
     def identity(self) -> str | None:

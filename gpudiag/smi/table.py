@@ -265,7 +265,7 @@ class TableReader:
         sheet = self._new() if self.part == "done" else self._current()
         sheet.cut_gpus += 1
         if load.endswith("%"):
-            sheet.loose.append(v.percent(load, True))
+            sheet.loose += [known for known in [v.or_none(v.percent, load)] if known is not None]
         return True
 
     def _second(self, gpu: Draft, cells: list[str], whole: int) -> bool:
@@ -295,10 +295,8 @@ class TableReader:
         device = MigDevice(index=int(who[4]), gpu_instance=int(who[2]), compute_instance=int(who[3]))
         memory = MEMORY.fullmatch(cells[1].strip())
         if memory is not None:
-            device.memory_used_bytes, device.memory_total_bytes = (
-                v.mib(memory[1], True),
-                v.mib(memory[2], True),
-            )
+            device.memory_used_bytes = v.or_none(v.mib, memory[1])
+            device.memory_total_bytes = v.or_none(v.mib, memory[2])
         gpu.mig.append(device)
         return True
 

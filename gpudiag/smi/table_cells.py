@@ -14,7 +14,7 @@ UTIL = re.compile(r"(\d{1,3}%|N/A|ERR!)(?:\s+(\S.*))?")
 _FAN_GLUED = re.compile(r"(ERR!)(?=\d)")
 
 _STATE_NAMES = ("fan_percent", "temperature_celsius", "pstate", "power_watts", "power_limit_watts")
-_STATE_READS = (v.percent, v.celsius, v.pstate, v.watts, v.watts)
+_STATE_READS = (v.fan, v.celsius, v.pstate, v.watts, v.watts)
 
 
 def read_state(gpu: Draft, text: str) -> tuple[str, ...] | None:
@@ -87,6 +87,8 @@ def name_and_memory(rest: str) -> tuple[str | None, int | None, str | None]:
     try:
         return head.strip(), v.mib(last, True), None
     except Absent as absent:
+        if absent.reason == "nonsense":
+            return head.strip(), None, absent.reason
         known = reason_of(last)
         if known or re.fullmatch(r"\d*\.\.\.", last):
             return head.strip(), None, known or "cut"
@@ -106,6 +108,6 @@ def read_nvitop(row: Row, rest: str, columns: list[str]) -> None:
             except Absent as absent:
                 row.memory_gap = absent.reason
         elif column == "%SM" and cell.isdigit():
-            row.sm = float(cell)
+            row.sm = v.or_none(v.percent, cell, False)
         elif column == "COMMAND":
             row.name = cell

@@ -1,7 +1,8 @@
 """Cells: what a printed value says, exactly, or why it says nothing.
 
 A converter returns the value or raises `Absent` with one of the model's reasons. A number without the unit
-that its format prints was cut and is no value: `13020...` or `81` where `8159MiB` stood.
+that its format prints was cut and is no value: `13020...` or `81` where `8159MiB` stood. Nor is a number
+that no card can have, such as 103 %: its reason is `nonsense`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
 MIB = 1 << 20
@@ -68,31 +70,47 @@ def _number(text: str, units: tuple[str, ...], strict: bool) -> str:
     return body
 
 
-def _float_in(*units: str, factor: float = 1.0) -> Convert:
+def _float_in(*units: str, factor: float = 1.0, least: float = 0.0, most: float = inf) -> Convert:
     def convert(text: str, strict: bool = True) -> float:
-        return float(_number(text, units, strict)) * factor
+        value = float(_number(text, units, strict))
+        if not least <= value <= most:
+            raise Absent("nonsense")
+        return value * factor
 
     return convert
 
 
-def _int_in(*units: str, factor: int = 1) -> Convert:
+def _int_in(*units: str, factor: int = 1, most: float = inf) -> Convert:
     def convert(text: str, strict: bool = True) -> int:
         digits = _number(text, units, strict)
         if "." in digits:
             raise Absent("cut")
+        if not 0 <= int(digits) <= most:
+            raise Absent("nonsense")
         return int(digits) * factor
 
     return convert
 
 
-mib = _int_in("MiB", "MB", factor=MIB)  # drivers before 340 write MB for 2^20 bytes
-percent = _float_in("%")
-celsius = _float_in("C")
-watts = _float_in("W")
-megahertz = _float_in("MHz")
+# What a card can show at most, with room for cards to come: our judgement. 4294967295, in milliwatts or as it
+# is, and 17592186044415 MiB are what some tools print where NVML has no value.
+mib = _int_in("MiB", "MB", factor=MIB, most=4 << 20)  # drivers before 340 write MB for 2^20 bytes
+percent = _float_in("%", most=100)
+fan = _float_in("%", most=255)  # "may exceed 100 % in certain cases" (manual of nvidia-smi, Fan Speed)
+celsius = _float_in("C", least=-100, most=200)  # a margin to a limit is below 0 beyond it
+watts = _float_in("W", most=5_000)
+megahertz = _float_in("MHz", most=20_000)
 nanoseconds = _int_in("us", factor=1000)
 kib_per_second = _float_in("KB/s", factor=1000.0)
 banks = _int_in("bank(s)")
+
+
+def or_none(convert: Convert, text: str, strict: bool = True) -> Any:
+    """The value of a cell, or None where it holds none and nobody asks why."""
+    try:
+        return convert(text, strict)
+    except Absent:
+        return None
 
 
 def count(text: str, strict: bool = True) -> int:
@@ -100,6 +118,8 @@ def count(text: str, strict: bool = True) -> int:
     digits = _number(text, (), False)
     if "." in digits:
         raise Absent("cut")
+    if int(digits) == 0xFFFFFFFF:
+        raise Absent("nonsense")
     return int(digits)
 
 

@@ -8,7 +8,6 @@ document that ends early gives what came before.
 from __future__ import annotations
 
 import re
-from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from defusedxml import DefusedXmlException
@@ -19,7 +18,7 @@ from gpudiag.smi import values as v
 from gpudiag.smi.errors import RefusedXml
 from gpudiag.smi.fields import REASON_BITS, XML
 from gpudiag.smi.sheet import Draft, Row, Sheet
-from gpudiag.smi.values import Absent, Convert
+from gpudiag.smi.values import Absent
 
 ROOT = "<nvidia_smi_log"
 END = "</nvidia_smi_log>"
@@ -170,11 +169,11 @@ class _Target:
 
     def _head(self, tag: str, text: str) -> None:
         if tag in ("driver_version", "kmd_version"):
-            self.sheet.driver = self.sheet.driver or _or_none(v.version, text)
+            self.sheet.driver = self.sheet.driver or v.or_none(v.version, text)
         elif tag in ("cuda_version", "cuda_umd_version"):
-            self.sheet.cuda = self.sheet.cuda or _or_none(v.version, text)
+            self.sheet.cuda = self.sheet.cuda or v.or_none(v.version, text)
         elif tag == "attached_gpus":
-            self.sheet.announced = _or_none(v.count, text)
+            self.sheet.announced = v.or_none(v.count, text)
         elif tag == "timestamp":
             self.sheet.at = v.moment(text)
 
@@ -186,13 +185,13 @@ class _Target:
         for prefix in _REASON_PREFIX:
             if tag.startswith(prefix):
                 bit = REASON_BITS.get(tag.removeprefix(prefix))
-                state = _or_none(v.active, text)
+                state = v.or_none(v.active, text)
                 if bit and state is not None:
                     gpu.reason(bit, state)
                 return
         if parent in ("volatile", "aggregate"):
             name = tag.replace("secded", "sec-ded")
-            gpu.ecc(parent, name, _or_none(v.count, text))
+            gpu.ecc(parent, name, v.or_none(v.count, text))
         elif (
             tag == "total"
             and parent in ("single_bit", "double_bit")
@@ -212,7 +211,7 @@ class _Target:
             row[tag] = text
             return
         self.row = None
-        pid = _or_none(v.count, row.get("pid", ""))
+        pid = v.or_none(v.count, row.get("pid", ""))
         if pid is None:
             return
         found = Row(
@@ -222,8 +221,8 @@ class _Target:
             found.memory = v.mib(row.get("used_memory", ""), True)
         except Absent as absent:
             found.memory_gap = absent.reason
-        found.gpu_instance = _or_none(v.count, row.get("gpu_instance_id", ""))
-        found.compute_instance = _or_none(v.count, row.get("compute_instance_id", ""))
+        found.gpu_instance = v.or_none(v.count, row.get("gpu_instance_id", ""))
+        found.compute_instance = v.or_none(v.count, row.get("compute_instance_id", ""))
         self.sheet.add(found)
         self.sheet.process_list = "listed"
 
@@ -238,12 +237,12 @@ class _Target:
         at = "mig_device/"
         gpu.mig.append(
             MigDevice(
-                index=_or_none(v.count, device.get(at + "index", "")) or 0,
-                gpu_instance=_or_none(v.count, device.get(at + "gpu_instance_id", "")),
-                compute_instance=_or_none(v.count, device.get(at + "compute_instance_id", "")),
-                uuid=_or_none(v.uuid, device.get(at + "uuid", "")),
-                memory_total_bytes=_or_none(v.mib, device.get("fb_memory_usage/total", "")),
-                memory_used_bytes=_or_none(v.mib, device.get("fb_memory_usage/used", "")),
+                index=v.or_none(v.count, device.get(at + "index", "")) or 0,
+                gpu_instance=v.or_none(v.count, device.get(at + "gpu_instance_id", "")),
+                compute_instance=v.or_none(v.count, device.get(at + "compute_instance_id", "")),
+                uuid=v.or_none(v.uuid, device.get(at + "uuid", "")),
+                memory_total_bytes=v.or_none(v.mib, device.get("fb_memory_usage/total", "")),
+                memory_used_bytes=v.or_none(v.mib, device.get("fb_memory_usage/used", "")),
             )
         )
 
@@ -258,10 +257,3 @@ class _Target:
             if sheet.process_list in (None, "empty", "listed"):
                 sheet.process_list = "cut"
         return sheet
-
-
-def _or_none(convert: Convert, text: str) -> Any:
-    try:
-        return convert(text, True)
-    except Absent:
-        return None

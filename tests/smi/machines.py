@@ -58,12 +58,15 @@ def gpus(draw: st.DrawFn, index: int) -> GpuReading:
 @st.composite
 def snapshots(draw: st.DrawFn, most_gpus: int = 9) -> Snapshot:
     count = draw(st.integers(1, most_gpus))
+    cards = [draw(gpus(index)) for index in range(count)]
     processes = []
     pids = draw(st.lists(st.integers(1, 4_000_000), max_size=6, unique=True))
     for pid in pids:
+        card = draw(st.integers(0, count - 1))
+        most = (cards[card].memory_total_bytes or 80_000 * MIB) // MIB  # no process holds more than there is
         use = GpuUse(
-            gpu=draw(st.integers(0, count - 1)),
-            memory_used_bytes=draw(st.integers(1, 80_000)) * MIB,
+            gpu=card,
+            memory_used_bytes=draw(st.integers(1, most)) * MIB,
             type=draw(st.sampled_from(("C", "G", "C+G"))),
             sm_percent=draw(maybe(st.integers(0, 100))),
         )
@@ -73,7 +76,7 @@ def snapshots(draw: st.DrawFn, most_gpus: int = 9) -> Snapshot:
         taken_at=float(draw(st.integers(1_600_000_000, 1_900_000_000))),
         driver_version=draw(st.sampled_from(("390.48", "470.103.01", "550.90.07", "610.62"))),
         cuda_version=draw(st.sampled_from(("11.4", "12.8", "13.3"))),
-        gpus=[draw(gpus(index)) for index in range(count)],
+        gpus=cards,
         processes=processes,
     )
 

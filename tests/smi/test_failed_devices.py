@@ -78,3 +78,41 @@ def test_cells_that_ask_for_a_reset_are_a_reset() -> None:
 
     assert ("critical", "gpu-needs-reset") == (said["verdict"]["severity"], said["verdict"]["rule"])
     assert said["gpus"][1]["readings"]["memory_used_bytes"] is None
+
+
+FAILED = "[Unknown Error]"
+COLUMNS = (
+    "index, temperature.gpu, pstate, power.draw [W], utilization.gpu [%], memory.used [MiB], fan.speed [%]"
+)
+
+
+def cells(*shown: str) -> str:
+    return f"{COLUMNS}\n0, {', '.join(shown)}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        row("ERR!  ERR!    P0            ERR! / 300W", "4MiB /  97887MiB", "97%      Default"),
+        cells(FAILED, "P0", FAILED, "97 %", "58222 MiB", FAILED),
+        cells(FAILED, "P0", FAILED, FAILED, "58222 MiB", "30 %"),
+        cells(FAILED, FAILED, "80.00 W", FAILED, "58222 MiB", "30 %"),
+    ],
+    ids=["table", "list", "no-load", "only-power-and-memory"],
+)
+def test_several_cells_that_fail_beside_valid_ones_are_a_warning(text: str) -> None:
+    said = answer(text)
+
+    assert ("warning", "sensor-error") == (said["verdict"]["severity"], said["verdict"]["rule"])
+
+
+def test_a_card_that_tells_neither_heat_nor_power_nor_state_is_lost_in_a_list_too() -> None:
+    said = answer(cells(FAILED, FAILED, FAILED, "97 %", "58222 MiB", "30 %"))
+
+    assert ("critical", "gpu-lost-bus") == (said["verdict"]["severity"], said["verdict"]["rule"])
+
+
+def test_any_cell_that_asks_for_a_reset_is_a_reset() -> None:
+    said = answer(cells("40", "P0", "80.00 W", "97 %", "58222 MiB", "[GPU requires reset]"))
+
+    assert ("critical", "gpu-needs-reset") == (said["verdict"]["severity"], said["verdict"]["rule"])

@@ -372,8 +372,10 @@ NOTES = {
 
 def only_gpu(diagnosis: dict[str, Any], gpu: int) -> dict[str, Any]:
     """The diagnosis narrowed to one GPU, whose verdict becomes the answer's."""
-    found = of_gpu(diagnosis["gpus"], gpu, diagnosis["node"])
     own = diagnosis["verdict"] if diagnosis["findings"] and diagnosis["verdict"].get("gpu") is None else None
+    if own and own["severity"] in TROUBLE and not diagnosis["gpus"]:
+        return diagnosis  # the node shows none, and says why
+    found = of_gpu(diagnosis["gpus"], gpu, diagnosis["node"])
     silent = own is not None and own["rule"] == "agent-stale"
     return {**diagnosis, "gpus": [found], "verdict": own if silent and own else found["verdict"]}
 

@@ -193,7 +193,7 @@ class Judge:
         state.waits, state.judged_time = False, window.time
         checkup = judge(window, self.rules, now)
         changes = self._reconciled(state, checkup, keep)
-        checkup.findings = self._shown(changes.open, checkup)
+        checkup.findings = self._shown(changes.open, checkup, window)
         state.checkup = checkup
         state.headlines = {}  # another one: who puts the last checkup in words just now fills the old one
         state.said.clear()
@@ -223,13 +223,21 @@ class Judge:
             state.open[key].finding.state = before
         return changes
 
-    def _shown(self, open_findings: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:
-        """What is seen and what is still open. Of a silent node, only what silence cannot end."""
+    def _shown(
+        self, open_findings: dict[Key, OpenFinding], checkup: Checkup, window: Window
+    ) -> list[Finding]:
+        """What is seen and what is still open.
+
+        Of a silent node only what silence cannot end; no good news of a GPU that the driver does not show.
+        """
         findings = still_open(open_findings, checkup)
         about = self.together.about(checkup.node)
         if any(finding.rule == STALE for finding in checkup.findings):
             seen = {id(finding) for finding in checkup.findings}
             findings = [f for f in findings if id(f) in seen or survives_silence(f, self.rules)]
+        unread = {gpu.index for gpu in window.gpus.values() if gpu.unread}
+        if unread:
+            findings = [f for f in findings if f.gpu not in unread or f.severity not in ("ok", "info")]
         return sorted(findings + about, key=lambda finding: precedence(finding, self.rules))
 
     def tell(self, state: NodeState, finding: Finding, what: str, now: float) -> None:

@@ -10,6 +10,7 @@ from operator import itemgetter
 import msgspec
 
 from gpudiag.model import (
+    GpuReading,
     KernelEvent,
     ProcessReading,
     Snapshot,
@@ -30,6 +31,24 @@ GPUS_KEPT = 256  # more are forgotten, those first that are gone for longest
 
 
 _NO_GPUS: frozenset[int] = frozenset()
+
+
+class _Unseen(msgspec.Struct, array_like=True):
+    """A GPU that the newest snapshot does not carry, as it is packed."""
+
+    key: str
+    reading: GpuReading  # the last one
+    last_seen: float
+    present: bool  # the driver did not answer; else it is gone
+
+
+class _Past(msgspec.Struct, array_like=True):
+    """What a few recent snapshots do not tell of a node's GPUs."""
+
+    most_gpus: int
+    boot_id: str | None
+    rebooted_at: float
+    unseen: list[_Unseen]
 
 
 class OtherLayout(ValueError):
@@ -303,17 +322,30 @@ class Window:
     # ---- surviving a restart
 
     def pack(self) -> bytes:
-        """The coarse levels, which cannot be rebuilt from a few recent snapshots."""
+        """The coarse levels and the GPUs that are missed, which a few recent snapshots do not tell."""
         gpus = sorted(self.gpus, key=lambda key: self.gpus[key].track.slot)
         levels = [[level.pack() for level in table.coarse] for table in self._kept_tables()]
-        return msgspec.msgpack.encode([_layout(), gpus, levels])
+        return msgspec.msgpack.encode([_layout(), gpus, levels, self._past()])
+
+    def _past(self) -> _Past:
+        unseen = [
+            _Unseen(key, gpu.reading, gpu.last_seen, gpu.present)
+            for key, gpu in self.gpus.items()
+            if gpu.last_seen < self.time
+        ]
+        return _Past(self.most_gpus, self._boot_id, self._rebooted_at, unseen)
 
     def unpack(self, packed: bytes) -> None:
-        """Restore what `pack` kept, for the GPUs this window knows. Raises OtherLayout, or ValueError."""
+        """Restore what `pack` kept, for the GPUs this window knows and those that were missed.
+
+        Raises OtherLayout, or ValueError.
+        """
         layout, *rest = msgspec.msgpack.decode(packed)
         if layout != _layout():
             raise OtherLayout
-        gpus, levels = rest
+        gpus, levels, *past = rest
+        if past:  # versions before did not pack it
+            self._remember(msgspec.convert(past[0], _Past))
         ours = sorted(self.gpus, key=lambda key: self.gpus[key].track.slot)
         sources = [gpus.index(key) if key in gpus else None for key in ours]
         host, of_gpus = self._kept_tables()
@@ -322,6 +354,26 @@ class Window:
         if levels[1]:
             of_gpus.prepend(levels[1], len(gpus), sources)
         self.rest()
+
+    def _remember(self, past: _Past) -> None:
+        """Miss the GPUs that were missed: a restart of the server brings none of them back."""
+        self.most_gpus = max(self.most_gpus, past.most_gpus)
+        if self._boot_id is None:
+            self._boot_id = past.boot_id
+        elif past.boot_id not in (None, self._boot_id):
+            self._rebooted_at = self._rebooted_at or self.started
+        self._rebooted_at = max(self._rebooted_at, past.rebooted_at)
+        missed = [each for each in past.unseen if each.key not in self.gpus]
+        tracks = self._gpu_table.seat([gpu.track for gpu in self.gpus.values()], len(missed))
+        for each, track in zip(missed, tracks, strict=True):
+            gpu = self.gpus[each.key] = GpuWindow(self, each.reading, track)
+            gpu.first_seen = gpu.last_seen = each.last_seen
+            gpu.present = each.present
+
+    @property
+    def due_gpus(self) -> int:
+        """How many GPUs should be here: as declared, else the most that were seen."""
+        return self.most_gpus if self.expected_gpus is None else self.expected_gpus
 
     def _kept_tables(self) -> tuple[Table, Table]:
         return self.host.track.table, self._gpu_table

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpudiag.client import Refused
+from gpudiag.model import NvmlReading
 from gpudiag.rules.situations import Situation
 from tests.api.conftest import Api, ReportingNode
 from tests.store.conftest import postgresql, postgresql_server
@@ -400,3 +402,53 @@ def test_what_is_over_ends_though_two_processes_get_the_reports_by_turns(
     told = [item["what"] for item in api.client.findings(limit=1_000)["items"]
             if item["finding"]["rule"] == "thermal-hw-slowdown"]  # fmt: skip
     assert told == ["opened", "resolved"]
+
+
+@pytest.mark.parametrize("error", [None, "driver_not_loaded"])
+@pytest.mark.parametrize("lost", [[0, 1, 2, 3], [2]])
+def test_cards_that_are_lost_stay_lost_when_the_server_restarts(
+    api: Api, lost: list[int], error: str | None
+) -> None:
+    node = ReportingNode("node-4", api, gpus=4)
+    node.passes(minutes=6)
+    for index in lost if error is None else list(node.gpus):
+        del node.gpus[index]
+    node.machine(pci_gpu_count=4 - len(lost)).nvml = NvmlReading(error=error)
+    node.passes(minutes=20)
+    before = api.client.diagnosis("node-4")["verdict"]
+    api.restart()
+    node.passes(minutes=16)
+
+    assert api.client.diagnosis("node-4")["verdict"] == before
+    assert before["severity"] == "critical"
+    assert before["rule"] == ("gpu-count-changed" if error is None else "nvml-unavailable")
+
+
+def test_a_gpu_that_the_driver_does_not_show_is_not_called_free(api: Api) -> None:
+    node = ReportingNode("node-4", api, gpus=2)
+    assert node.passes(minutes=6) and api.client.diagnosis("node-4", gpu=1)["verdict"]["rule"] == "gpu-free"
+    node.gpus.clear()
+    node.nvml = NvmlReading(error="driver_not_loaded")
+
+    node.passes(seconds=10)  # the driver is loaded anew, perhaps
+    assert api.client.diagnosis("node-4")["verdict"]["severity"] == "unknown"
+    node.passes(minutes=1)
+    assert api.client.diagnosis("node-4")["verdict"]["rule"] == "nvml-unavailable"
+    assert api.client.diagnosis("node-4", gpu=1)["verdict"]["rule"] == "nvml-unavailable"
+
+
+def test_a_node_whose_cards_were_taken_says_so_until_none_are_declared(
+    make_api: Callable[..., Api], tmp_path: Path
+) -> None:
+    (tmp_path / "gpudiag.toml").write_text('[nodes."vm-*"]\nexpected_gpus = 0\n')
+    api = make_api(config=str(tmp_path / "gpudiag.toml"))
+    verdicts = {}
+    for name in ("node-4", "vm-4"):
+        node = ReportingNode(name, api)
+        node.passes(minutes=6)
+        node.gpus.clear()
+        node.machine(pci_gpu_count=0).passes(minutes=5)
+        verdicts[name] = api.client.diagnosis(name)["verdict"]
+
+    assert verdicts["node-4"]["rule"] == "gpu-count-changed"
+    assert verdicts["vm-4"]["rule"] == "no-gpu-host"

@@ -7,6 +7,7 @@ import copy
 
 import pytest
 
+from gpudiag.model import NvmlReading
 from gpudiag.rules.situations import GIB, INTERVAL, Situation, idle_h100
 from gpudiag.window import W2, W5, W6H, W7D, W15, W30, NotMeasured, Window
 
@@ -231,6 +232,38 @@ def test_each_gpu_gets_its_own_past_back_in_any_order() -> None:
     most = {gpu.index: round(gpu.over("utilization_percent", W30).max) for gpu in after.gpus.values()}
 
     assert most == {0: 90, 2: 92}
+
+
+def test_gpus_that_are_missed_are_missed_after_a_restart_too() -> None:
+    node = Situation(gpus=3).passes(minutes=5)
+    lost = node.gpus.pop(1).reading
+    after = restarted(node.passes(minutes=10), 320.0)
+
+    gone = after.gpus[str(lost.uuid)]
+    assert (gone.index, gone.present, gone.last_seen) == (1, False, node.now - 600.0)
+    assert after.due_gpus == 3
+
+
+def test_gpus_whose_driver_does_not_answer_are_unread_after_a_restart_too() -> None:
+    node = Situation(gpus=2).passes(minutes=5)
+    node.gpus.clear()
+    node.nvml = NvmlReading(error="driver_not_loaded")
+    after = restarted(node.passes(minutes=10), 320.0)
+
+    assert [(gpu.index, gpu.unread) for gpu in after.gpus_in_order()] == [(0, True), (1, True)]
+
+
+def test_cards_that_a_reboot_replaced_are_not_missed_after_a_restart() -> None:
+    node = Situation(gpus=2).passes(minutes=5)
+    del node.gpus[1]
+    packed = node.passes(minutes=5).window.pack()
+    again = Situation(gpus=3, start=node.now + 7200.0)
+    again.host.boot_id = "boot-2"
+    del again.gpus[1]
+    again.passes(minutes=1).window.unpack(packed)
+    again.passes(minutes=1)
+
+    assert [gpu.index for gpu in again.window.gpus_in_order()] == [0, 2]
 
 
 @pytest.mark.parametrize("packed", [b"", b"\x93\x01\x02\x03", b"\xc1", b"\x91\x80"])

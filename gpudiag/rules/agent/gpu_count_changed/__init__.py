@@ -10,7 +10,7 @@ def gpu_count_changed(node: Window, *, min_missing_samples: int = 3) -> Fires | 
     snapshot = node.latest
     if snapshot is None or node.pasted or (snapshot.nvml is not None and snapshot.nvml.error is not None):
         return None
-    expected = node.expected_gpus or node.most_gpus
+    expected = node.due_gpus
     count = len(snapshot.gpus)
     missing = [gpu for gpu in node.gpus_in_order() if not gpu.present]
     if count >= expected:

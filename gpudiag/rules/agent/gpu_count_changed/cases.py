@@ -27,6 +27,12 @@ def _declared(expected: int) -> Window:
     return window
 
 
+def _none_left(expected: int) -> Window:
+    window = _loses(*range(8), on_bus=0)
+    window.expected_gpus = expected
+    return window
+
+
 def _driver_down() -> Window:
     s = Situation(gpus=8).passes(minutes=6)
     s.gpus.clear()
@@ -47,6 +53,7 @@ CASES = [
     Case("four of eight declared", lambda: _declared(8), "fires"),
     Case("the bus cannot be counted", lambda: _loses(2, 5, on_bus=None), "fires"),
     Case("all are there", lambda: Situation(gpus=8).passes(minutes=6).window, "clear"),
+    Case("none are left, as declared", lambda: _none_left(expected=0), "clear"),
     Case("four, as declared", lambda: _declared(4), "clear"),
     Case("missing for one sample", lambda: _loses(3, seconds=10), "clear"),
     Case("the whole driver is away", _driver_down, "clear"),

@@ -20,7 +20,7 @@ def nvml_unavailable(node: Window, *, min_failures: int = 3) -> Fires | None:
     if snapshot is None or nvml is None or nvml.error is None or nvml.error in OTHERS:
         return None
     host = snapshot.host
-    if host is not None and host.pci_gpu_count == 0 and not node.expected_gpus:
+    if host is not None and host.pci_gpu_count == 0 and not node.due_gpus:
         return None  # no-gpu-host
     if host is not None and host.in_container and nvml.error in ("unknown_error", "no_permission"):
         return None  # container-lost-gpu

@@ -20,6 +20,15 @@ def _expected() -> Window:
     return window
 
 
+def _had_some(expected: int | None = None) -> Window:
+    s = Situation(gpus=2).passes(minutes=6)
+    s.gpus.clear()
+    s.machine(pci_gpu_count=0).nvml = NvmlReading(error="driver_not_loaded")
+    window = s.passes(minutes=2).window
+    window.expected_gpus = expected
+    return window
+
+
 CASES = [
     Case(
         "the driver is not loaded",
@@ -37,6 +46,8 @@ CASES = [
         variant="nouveau",
     ),
     Case("GPUs are expected and none is on the bus", _expected, "fires"),
+    Case("GPUs were here, and none is on the bus any more", _had_some, "fires", severity="critical"),
+    Case("none are left, as declared", lambda: _had_some(expected=0), "clear"),
     Case("NVML answers", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("versions differ: another rule", lambda: _fails("library_mismatch"), "clear"),
     Case("a host without GPUs", lambda: _fails("library_not_found", pci_gpu_count=0), "clear"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from gpudiag.words import language_of, units, words
 from gpudiag.words.foreign import plain
-from gpudiag.words.gpus import looked_at, told_once
+from gpudiag.words.gpus import commands_differ, looked_at, saying_the_same, told_of, told_once
 from gpudiag.words.hosts import host_of, with_hosts
 
 WIDTH = 80
@@ -62,17 +62,18 @@ class _Layout:
     def diagnosis(self, diagnosis: dict[str, Any], host: str | None) -> str:
         verdict = diagnosis["verdict"]
         head = headline_finding(diagnosis)
-        lines = wrap(verdict["headline"], self.width)
+        same = saying_the_same(head, _findings(diagnosis)) if head else []
+        lines = wrap(told_of(verdict["headline"], same, verdict.get("gpu")), self.width)
         lines += wrap(self.state_line(diagnosis, head), self.width)
         asked = (diagnosis.get("asked") or {}).get("text")
         lines += wrap(asked, self.width) if asked else []
         lines += self.gpu_table(diagnosis)
         if head:
-            lines += self.finding(head, host)
+            lines += self.finding(head, host, same)
         gpu = looked_at(diagnosis, head)
         lines += self.memory(diagnosis, gpu)
         lines += self.processes(diagnosis, gpu)
-        lines += self.also(diagnosis, head)
+        lines += self.also(diagnosis, head, same)
         lines += self.changed(diagnosis)
         lines += self.unjudged(diagnosis)
         notes = [n for n in diagnosis["notes"] if n not in (self.words.LABEL["simulated"], asked)]
@@ -123,7 +124,7 @@ class _Layout:
         about += [f"driver {driver}"] if driver else []
         return lines + (wrap(" · ".join(about), self.width) if about else [])
 
-    def finding(self, finding: dict[str, Any], host: str | None) -> list[str]:
+    def finding(self, finding: dict[str, Any], host: str | None, same: list[dict[str, Any]]) -> list[str]:
         label = self.words.LABEL
         lines = ["", label["evidence"]]
         kinds = max((cells(str(self.words.KIND[e["kind"]])) for e in finding["evidence"]), default=0)
@@ -136,6 +137,8 @@ class _Layout:
                 for paragraph in finding[name].split("\n"):
                     lines += wrap(paragraph, self.width - 2, "", "  ")
         lines += self.steps(with_hosts(finding["next_steps"], host, self.language))
+        if commands_differ(same):
+            lines += wrap(label["commands_of"].format(gpu=finding["gpu"]), self.width - 2, "", "  ")
         runbook = finding["runbook_url"]
         lines += ["", f"{label['runbook']}: {self.site if runbook.startswith('/') else ''}{runbook}"]
         return lines
@@ -191,9 +194,10 @@ class _Layout:
                 lines += wrap(line, self.width - 2, "    ", "  ")
         return lines[:14]
 
-    def also(self, diagnosis: dict[str, Any], head: dict[str, Any] | None) -> list[str]:
-        everything = [*diagnosis["findings"], *(f for g in diagnosis["gpus"] for f in g["findings"])]
-        rest = [finding for finding in everything if finding is not head]
+    def also(
+        self, diagnosis: dict[str, Any], head: dict[str, Any] | None, same: list[dict[str, Any]]
+    ) -> list[str]:
+        rest = [finding for finding in _findings(diagnosis) if not any(finding is one for one in same)]
         lines = []
         for finding in told_once(rest, lambda f: f["severity"], len(diagnosis["gpus"]) > 1):
             said = f"- {_placed(finding)} ({self.words.SEVERITY[finding['severity']]})"
@@ -260,11 +264,15 @@ class _Layout:
 def headline_finding(diagnosis: dict[str, Any]) -> dict[str, Any] | None:
     """The finding that the verdict names, or None when nothing decided."""
     verdict = diagnosis["verdict"]
-    groups = [diagnosis["findings"], *(gpu["findings"] for gpu in diagnosis["gpus"])]
-    for finding in (f for group in groups for f in group):
+    for finding in _findings(diagnosis):
         if finding["rule"] == verdict["rule"] and finding["gpu"] == verdict.get("gpu"):
             return finding
     return None
+
+
+def _findings(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
+    """The node's own findings, then those of its GPUs."""
+    return [*diagnosis["findings"], *(f for gpu in diagnosis["gpus"] for f in gpu["findings"])]
 
 
 def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:

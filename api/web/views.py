@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,13 +15,14 @@ from api.together import FLEET
 from api.web import language, pictures, show
 from api.web.asked import Answers, Chat
 from api.web.playing import add_calculator
+from api.web.told import changes_of, headline_finding, together, unjudged_of, verdicts_of
 from api.web.words import SENTENCES
 from api.words import Sentence
 from gpudiag.errors import GpudiagError
 from gpudiag.runbook import about, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
-from gpudiag.words.gpus import looked_at, placed, told_once
+from gpudiag.words.gpus import looked_at, saying_the_same, told_of
 from gpudiag.words.hosts import host_of
 
 TOKEN_COOKIE = "gpudiag_token"
@@ -218,15 +219,19 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
     verdict = diagnosis["verdict"]
     everything = [*diagnosis["findings"], *(f for gpu in diagnosis["gpus"] for f in gpu["findings"])]
     head = headline_finding(everything, verdict)
+    same = saying_the_same(head, everything) if head else []
+    rest = [finding for finding in everything if not any(finding is one for one in same)]
     age = 0.0 if at else diagnosis["observed"].get("age_seconds") or 0.0
     return render_template(
         "web/node.html",
         d=diagnosis,
-        head=head,
+        head=together(same)[0] if same else None,
+        headline=told_of(verdict["headline"], same, verdict["gpu"]),
+        verdicts=verdicts_of(diagnosis["gpus"]),
         opened=looked_at(diagnosis, head),
-        also=together(finding for finding in everything if finding is not head),
+        also=together(rest),
         changed=changes_of(diagnosis),
-        unjudged=_grouped(diagnosis),
+        unjudged=unjudged_of(diagnosis),
         drawn={
             gpu["index"]: {
                 "bar": pictures.bar(gpu["memory"], lang),
@@ -238,41 +243,6 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
         pasted=diagnosis["source"] == "pasted",
         at=at,
     )
-
-
-def headline_finding(findings: list[dict[str, Any]], verdict: dict[str, Any]) -> dict[str, Any] | None:
-    """The finding that the verdict names."""
-    same = [finding for finding in findings if finding["rule"] == verdict["rule"]]
-    return next((finding for finding in same if finding["gpu"] == verdict["gpu"]), same[0] if same else None)
-
-
-def together(findings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Findings of one rule on several GPUs told once, as the first of them with all their `gpus`."""
-    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for finding in findings:
-        key = (finding["rule"], finding["severity"], finding["gpu"] is None)
-        group = groups.setdefault(key, {**finding, "gpus": []})
-        if finding["gpu"] is not None and finding["gpu"] not in group["gpus"]:
-            group["gpus"].append(finding["gpu"])
-    return [placed(group, ", ".join(map(str, group["gpus"]))) for group in groups.values()]
-
-
-def changes_of(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
-    """What came and went since the node was last ok, the same on several GPUs at one moment told once."""
-    items = (diagnosis.get("changed") or {}).get("items") or []
-    return told_once(items, lambda item: (item["at"], item["what"]), len(diagnosis["gpus"]) > 1)
-
-
-def _grouped(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rules that could not say, each once with the GPUs it is about."""
-    groups: dict[tuple[str, str], dict[str, Any]] = {}
-    entries = [(None, entry) for entry in diagnosis["unjudged"]]
-    entries += [(gpu["index"], entry) for gpu in diagnosis["gpus"] for entry in gpu["unjudged"]]
-    for index, entry in entries:
-        group = groups.setdefault((entry["rule"], entry["enable"]), {**entry, "gpus": []})
-        if index is not None:
-            group["gpus"].append(index)
-    return list(groups.values())
 
 
 # ---------------------------------------------------------------------------------------- rules

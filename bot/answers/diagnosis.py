@@ -13,7 +13,7 @@ from bot.request import Request, Target
 from bot.when import exact
 from bot.words import contract_word, state_word
 from gpudiag.words import words
-from gpudiag.words.gpus import looked_at, told_once
+from gpudiag.words.gpus import commands_differ, looked_at, saying_the_same, told_of, told_once
 from gpudiag.words.hosts import host_of, with_hosts
 
 MOST_EVIDENCE, MOST_STEPS, MOST_ALSO, MOST_CHANGES = 8, 3, 6, 3
@@ -66,12 +66,13 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
     """A diagnosis of the contract as an Answer; too old data never gives a confident verdict."""
     gpus: list[Json] = list(found.get("gpus") or [])
     verdict = found["verdict"]
-    findings = [*(found.get("findings") or []), *(f for gpu in gpus for f in gpu.get("findings") or [])]
-    main = next((f for f in findings if f.get("rule") == verdict.get("rule")), None)
+    findings = findings_of(found, gpus)
+    main = headline_finding(findings, verdict)
+    same = saying_the_same(main, findings) if main else []
     age = (found.get("observed") or {}).get("age_seconds") if live and not at else 0.0
     stale = (age is None or age > limit(found, asking)) and verdict.get("rule") != "agent-stale"
     severity = "unknown" if stale else str(verdict["severity"])
-    headline = str(verdict["headline"])
+    headline = told_of(str(verdict["headline"]), same, verdict.get("gpu"))
     facts = facts_of(found, gpus, verdict, main, age if live else None, asking, at, live, stale)
     if stale:
         paragraphs: tuple[str, ...] = (
@@ -89,13 +90,32 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
         state=severity,
         facts=facts,
         paragraphs=(*asked_for(found), *paragraphs),
-        evidence=evidence_of(findings, verdict),
+        evidence=evidence_of(main or next(iter(findings), None)),
         steps=steps,
-        also=also_seen(findings, gpus, verdict),
+        also=also_seen([finding for finding in findings if not any(finding is one for one in same)]),
         bar=memory_bar(gpus[0], asking) if target.gpu is not None and gpus and not stale else None,
-        notes=notes_of(found, gpus, asking),
+        notes=(*commands_of(main, same, asking), *notes_of(found, gpus, asking)),
         actions=actions_of(main, target, drawn(found, main, target), asking, at) if live else (),
     )
+
+
+def findings_of(found: Json, gpus: list[Json]) -> list[Json]:
+    """The node's own findings, then those of its GPUs, each with its `gpu`."""
+    own = [{**finding, "gpu": None} for finding in found.get("findings") or []]
+    return own + [{**f, "gpu": gpu.get("index")} for gpu in gpus for f in gpu.get("findings") or []]
+
+
+def headline_finding(findings: list[Json], verdict: Json) -> Json | None:
+    """The finding that the verdict names."""
+    same = [finding for finding in findings if finding.get("rule") == verdict.get("rule")]
+    return next((f for f in same if f["gpu"] == verdict.get("gpu")), same[0] if same else None)
+
+
+def commands_of(main: Json | None, same: list[Json], asking: Asking) -> tuple[str, ...]:
+    """Of which GPU the commands are, where the answer is about several."""
+    if main is None or not commands_differ(same):
+        return ()
+    return (str(words(asking.lang).LABEL["commands_of"]).format(gpu=main["gpu"]),)
 
 
 def asked_for(found: Json) -> tuple[str, ...]:
@@ -152,13 +172,11 @@ def meaning(main: Json | None) -> tuple[str, ...]:
     return tuple(str(main[part]) for part in ("means", "does_not_mean") if main.get(part))
 
 
-def evidence_of(findings: list[Json], verdict: Json) -> tuple[Evidence, ...]:
-    """The evidence of the verdict's rule, the same line of several GPUs once."""
-    mine = [f for f in findings if f.get("rule") == verdict.get("rule")] or findings[:1]
+def evidence_of(main: Json | None) -> tuple[Evidence, ...]:
+    """The evidence of the finding that headlines, each line once."""
     lines = {
         guarded(item): Evidence(guarded(item), str(item.get("kind") or ""))
-        for finding in mine
-        for item in finding.get("evidence") or []
+        for item in (main or {}).get("evidence") or []
     }
     return tuple(lines.values())[:MOST_EVIDENCE]
 
@@ -181,12 +199,10 @@ def steps_of(main: Json | None, host: str | None, lang: str) -> tuple[Step, ...]
     )
 
 
-def also_seen(findings: list[Json], gpus: list[Json], verdict: Json) -> tuple[str, ...]:
+def also_seen(others: list[Json]) -> tuple[str, ...]:
     """Other findings, worst first; the GPUs that share one stand on one line."""
-    owners = {id(f): gpu.get("index") for gpu in gpus for f in gpu.get("findings") or []}
-    others = [{**f, "gpu": owners.get(id(f))} for f in findings if f.get("rule") != verdict.get("rule")]
-    others.sort(key=lambda f: WORST.index(f.get("severity", "ok")))
-    told = told_once(others, lambda f: f.get("rule"))[:MOST_ALSO]
+    others = sorted(others, key=lambda f: WORST.index(f.get("severity", "ok")))
+    told = told_once(others, lambda f: (f.get("rule"), f.get("severity")))[:MOST_ALSO]
     return tuple(f"{_where(f)}{f['headline']} ({code(f.get('rule'))})" for f in told)
 
 

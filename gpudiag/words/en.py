@@ -223,6 +223,7 @@ LABEL = {  # headings of every surface
     "does_not_mean": "What it does not mean",
     "next": "What to do next",
     "typed_on": "on {node}:",
+    "same_of": "The same is true of {gpus}.",
     "commands_of": "The commands are those for GPU {gpu}.",
     "seen": "What is seen",
     "sources": "Sources",

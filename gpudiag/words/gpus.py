@@ -29,15 +29,15 @@ def told_once(
     """Items with the same sentence about different GPUs as one: the first, with all their `gpus`.
 
     `alike` is what has to be equal beside the `headline`; a GPU's own name in it makes no difference.
-    Each gets a `where`: "GPU 0-4, 6", or "" where the headline names them itself, where it is about the node,
-    and where there are not `several` GPUs to tell apart.
+    They are its `members`. Each gets a `where`: "GPU 0-4, 6", or "" where the headline names them itself,
+    where it is about the node, and where there are not `several` GPUs to tell apart.
     """
     groups: dict[Any, dict[str, Any]] = {}
     for item in items:
         gpu, headline = item["gpu"], item["headline"]
-        sentence = headline if gpu is None else _itself(gpu).sub("GPU", headline)
-        key = (alike(item), sentence, gpu is None, names_itself(headline, gpu))
-        group = groups.setdefault(key, {**item, "gpus": []})
+        key = (alike(item), sentence_of(headline, gpu), gpu is None, names_itself(headline, gpu))
+        group = groups.setdefault(key, {**item, "gpus": [], "members": []})
+        group["members"].append(item)
         if gpu is not None and gpu not in group["gpus"]:
             group["gpus"].append(gpu)
     return [placed(group, units.runs(group["gpus"]), several) for group in groups.values()]
@@ -47,9 +47,49 @@ def placed(group: dict[str, Any], numbers: str, several: bool = True) -> dict[st
     """A group of `told_once` whose headline, or else `where`, names the GPUs with these numbers."""
     gpu, headline = group["gpu"], group["headline"]
     if names_itself(headline, gpu):
-        told = headline if group["gpus"] == [gpu] else of_several(headline, gpu)
-        return {**group, "headline": _itself(gpu).sub(f"GPU {numbers}", told), "where": ""}
+        return {**group, "headline": of_all(headline, gpu, group["gpus"], numbers), "where": ""}
     return {**group, "where": f"GPU {numbers}" if numbers and several else ""}
+
+
+def of_all(sentence: str, gpu: int, gpus: list[int], numbers: str) -> str:
+    """A sentence that names one GPU, as it is said of all `gpus` with these `numbers`."""
+    told = sentence if gpus == [gpu] else of_several(sentence, gpu)
+    return _itself(gpu).sub(f"GPU {numbers}", told)
+
+
+def saying_the_same(head: dict[str, Any], findings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Findings that say of their GPUs what `head` says of its own: in rule, severity, sentence and evidence.
+
+    Each GPU once and in order; only `head` itself where it is about the node.
+    """
+    if head["gpu"] is None:
+        return [head]
+    alike = {f["gpu"]: f for f in findings if f["gpu"] is not None and _says(f) == _says(head)}
+    return [finding for _, finding in sorted({**alike, head["gpu"]: head}.items())]
+
+
+def told_of(headline: str, findings: list[dict[str, Any]], gpu: int | None) -> str:
+    """The headline of an answer whose first finding is that of `gpu`, as it is said of all `findings`."""
+    gpus = [finding["gpu"] for finding in findings]
+    if gpu is None or len(gpus) < 2 or not names_itself(headline, gpu):
+        return headline
+    return of_all(headline, gpu, gpus, units.runs(gpus))
+
+
+def commands_differ(findings: Iterable[dict[str, Any]]) -> bool:
+    """Whether the commands of the steps name a GPU or a process of one of the findings alone."""
+    return len({tuple(step.get("command") for step in f.get("next_steps") or ()) for f in findings}) > 1
+
+
+def _says(finding: dict[str, Any]) -> tuple[Any, ...]:
+    told = tuple(finding.get(name) for name in ("rule", "severity", "confidence"))
+    evidence = tuple(item.get("text") for item in finding.get("evidence") or ())
+    return *told, sentence_of(finding["headline"], finding["gpu"]), evidence
+
+
+def sentence_of(headline: str, gpu: int | None) -> str:
+    """A headline without the number of its own GPU."""
+    return headline if gpu is None else _itself(gpu).sub("GPU", headline)
 
 
 def of_several(headline: str, gpu: int) -> str:

@@ -217,6 +217,7 @@ LABEL = {
     "does_not_mean": "의미하지 않는 것",
     "next": "다음에 할 일",
     "typed_on": "{node} 노드에서:",
+    "same_of": "{gpus}도 같습니다.",
     "commands_of": "명령은 GPU {gpu} 기준입니다.",
     "seen": "보이는 것",
     "sources": "출처",

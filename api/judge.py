@@ -33,6 +33,7 @@ from gpudiag.words import LANGUAGES, Language
 log = logging.getLogger("gpudiag.judge")
 
 TOLD_SECONDS = 1.0  # what is told of a node's silence is no older
+UNHEARD_SECONDS = 45.0  # as long as a node may be quiet: what was well before is not known to be so
 WAITS_SECONDS = 15.0  # no newer snapshot came that would have had a node judged
 
 
@@ -228,16 +229,18 @@ class Judge:
     ) -> list[Finding]:
         """What is seen and what is still open.
 
-        Of a silent node only what silence cannot end; no good news of a GPU that the driver does not show.
+        Of a silent node only what silence cannot end; no good news of a GPU that nobody saw lately.
         """
         findings = still_open(open_findings, checkup)
         about = self.together.about(checkup.node)
         if any(finding.rule == STALE for finding in checkup.findings):
             seen = {id(finding) for finding in checkup.findings}
             findings = [f for f in findings if id(f) in seen or survives_silence(f, self.rules)]
-        unread = {gpu.index for gpu in window.gpus.values() if gpu.unread}
-        if unread:
-            findings = [f for f in findings if f.gpu not in unread or f.severity not in ("ok", "info")]
+        unseen: set[int | None] = {gpu.index for gpu in window.gpus.values() if gpu.unread}
+        if _is_unheard(window, checkup):
+            unseen |= {None, *(gpu.index for gpu in window.gpus.values())}
+        if unseen:
+            findings = [f for f in findings if f.gpu not in unseen or f.severity not in ("ok", "info")]
         return sorted(findings + about, key=lambda finding: precedence(finding, self.rules))
 
     def tell(self, state: NodeState, finding: Finding, what: str, now: float) -> None:
@@ -413,6 +416,12 @@ class Judge:
             checkup.findings.append(finding)
         checkup.findings.sort(key=lambda finding: precedence(finding, self.rules))
         return window, checkup
+
+
+def _is_unheard(window: Window, checkup: Checkup) -> bool:
+    """Whether its last report is old, and the server does not listen for long enough to call it silent."""
+    old = window.age(checkup.judged_at) > UNHEARD_SECONDS
+    return old and any(entry.rule == STALE for entry in checkup.unjudged)
 
 
 def _is_silent(window: Window, now: float) -> bool:

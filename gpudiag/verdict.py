@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gpudiag.examine import Ruleset, precedence
+from gpudiag.examine import STALE, Ruleset, precedence
 from gpudiag.model import CONFIDENCE_ORDER, SEVERITY_ORDER, Checkup, Finding, Severity
 from gpudiag.rule import HINT
 
@@ -48,8 +48,10 @@ def verdict_of_node(checkup: Checkup, rules: Ruleset) -> Verdict:
     decides = [f for f in own if _decides(f, rules)]
     if decides or not parts:
         parts.append(_verdict(own, rules))
-    if own and any(f.rule == "agent-stale" for f in own):
+    if own and any(f.rule == STALE for f in own):
         parts = [part for part in parts if part.finding is not None]
+    if all(part.finding is None for part in parts) and any(u.rule == STALE for u in checkup.unjudged):
+        return Verdict("unknown", NOT_ENOUGH)  # not heard of yet, which is no matter of one GPU
     best = max(parts, key=lambda v: _weight(v, rules))
     shared = best.gpu is not None and all(part.rule == best.rule for part in parts)
     return Verdict(best.severity, best.rule, best.finding, best.gpu, shared)

@@ -140,3 +140,32 @@ def test_what_a_question_was_answered_from_is_free_without_the_collector(
         until(lambda: windows() <= before)
     finally:
         gc.enable()
+
+
+def test_a_node_that_no_server_listened_to_for_long_enough_is_not_called_well(
+    api: Api, node: ReportingNode
+) -> None:
+    node.passes(minutes=5)
+    for _ in range(4):  # it starts again every 40 s
+        api.time_passes(10.0)
+        api.restart()
+        api.time_passes(30.0)
+
+    verdict = api.client.diagnosis("node-3")["verdict"]
+    assert (verdict["severity"], verdict["gpu"]) == ("unknown", None)
+    assert "reports since the server began to listen" in verdict["headline"]
+    assert verdict["severity"] == api.client.nodes()["items"][0]["verdict"]["severity"]
+    assert "agent-stale" not in {item["finding"]["rule"] for item in api.client.findings()["items"]}
+
+    node.passes(seconds=10)
+    assert api.client.diagnosis("node-3")["verdict"]["rule"] == "gpu-free"
+
+
+def test_a_fault_stays_told_while_nothing_was_heard_yet(api: Api, node: ReportingNode) -> None:
+    node.passes(minutes=1).loses_its_gpu().passes(minutes=1)
+    api.stop()
+    api.clock.now += 3600.0
+    api.start()
+    api.time_passes(5.0)
+
+    assert api.client.diagnosis("node-3")["verdict"]["rule"] == "gpu-lost-bus"

@@ -12,7 +12,10 @@ from gpudiag.agent.files import number, text
 from gpudiag.model import HostReading, NetworkPort
 
 RARE_SECONDS = 60.0
-_MODULES = ("nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nouveau", "ib_umad")
+_MODULES = (
+    "nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nouveau", "ib_umad",
+    "nvgpu",  # a Jetson's
+)  # fmt: skip
 _SERVICES = {
     "nv-fabricmanage": "nvidia-fabricmanager",  # /proc cuts names to 15 characters
     "nvidia-persiste": "nvidia-persistenced",

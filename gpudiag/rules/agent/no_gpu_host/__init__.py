@@ -23,5 +23,6 @@ def no_gpu_host(node: Window) -> Fires | None:
 
 
 def _driver_is_loaded(host: HostReading) -> bool:
-    """NVIDIA's kernel module is there: it loads only where it finds a card, or an NVSwitch."""
-    return "nvidia" in (host.modules or ()) and not host.nvswitches
+    """NVIDIA's kernel module is there: it loads where it finds a card, an NVSwitch or a Jetson's display."""
+    modules = host.modules or ()
+    return "nvidia" in modules and "nvgpu" not in modules and not host.nvswitches

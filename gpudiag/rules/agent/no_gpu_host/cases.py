@@ -41,6 +41,12 @@ CASES = [
         severity="info",
     ),
     Case(
+        "a Jetson, whose GPU is on no bus",
+        lambda: _host(0, modules=["nvidia", "nvgpu"]),
+        "fires",
+        severity="info",
+    ),
+    Case(
         "none are left, as declared",
         lambda: _had_some(expected=0),
         "fires",

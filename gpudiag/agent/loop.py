@@ -33,7 +33,7 @@ from gpudiag.agent.servers import DeclaredServer, Servers
 from gpudiag.agent.spool import Spool
 from gpudiag.agent.worker import Harvest
 from gpudiag.model import AgentReading, Gap, HostReading, KernelEvent, ProcessReading, Snapshot, Source
-from gpudiag.words import language_in
+from gpudiag.words import language_in, words
 from gpudiag.words.refusals import agent_says
 
 HISTORY = 360  # snapshots kept for `gpudiag why`: an hour
@@ -217,6 +217,7 @@ class Agent:
         self._random_phase = random_phase
         self._history: deque[tuple[float, bytes]] = deque(maxlen=HISTORY)
         self._queue: deque[bytes] = deque()
+        self._blind: str | None = None  # the last thing that was said of GPUs that are not there
         self._arrived = threading.Event()
         self._reporter: Reporter | None = None
         if api is not None:
@@ -297,6 +298,26 @@ class Agent:
         if self._reporter is not None:
             self._queue.append(content)
             self._arrived.set()
+        self._tell_of_gpus(snapshot)
+
+    def _tell_of_gpus(self, snapshot: Snapshot) -> None:
+        """Says once that no GPU is seen, and why, and says when some are."""
+        nvml, host = snapshot.nvml, snapshot.host
+        if nvml is None or nvml.released or nvml.error == "timeout":  # there may be some: not looked at
+            return
+        if snapshot.gpus:
+            if self._blind is not None:
+                self._blind = None
+                self._tell("gpus-now", count=len(snapshot.gpus))
+            return
+        if host is not None and host.pci_gpu_count == 0:
+            line = agent_says("no-gpu", self._language)
+        else:
+            reason = words(self._language).REASON[nvml.error or "not_found"]
+            line = agent_says("no-gpu-seen", self._language, reason=reason)
+        if line != self._blind:
+            self._blind = line
+            self._say(line)
 
     # ---- sending
 

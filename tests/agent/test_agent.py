@@ -285,6 +285,32 @@ def test_a_driver_that_was_updated_before_we_came_is_reported_and_not_restarted(
     assert running.ended == ["stopped"]
 
 
+def test_an_agent_that_sees_no_gpu_says_so_once_and_says_when_there_are_some(
+    nvml: Nvml, host: FakeHost, tmp_path: Path
+) -> None:
+    nvml.driver_was_updated()
+    with Running(host, tmp_path) as running:
+        until(lambda: running.said)
+        running.takes(2)
+        nvml.is_well_again()
+        until(lambda: len(running.said) >= 2)
+
+    assert running.said == [
+        "no GPU is seen: kernel module and library differ in version. What to do: gpudiag why",
+        "GPUs are seen now: 2",
+    ]
+
+
+def test_an_agent_on_a_host_without_a_gpu_says_so(host: FakeHost, tmp_path: Path) -> None:
+    host.sys_file("bus/pci/devices/0000:00:1f.0/vendor", "0x8086\n")
+    with Nvml(gpus=0).load(), Running(host, tmp_path) as running:
+        running.takes(2)
+
+    assert running.said == [
+        "no NVIDIA GPU is on this host's bus: the reports say so. If there should be one: gpudiag why"
+    ]
+
+
 def is_mismatch(snapshot: Snapshot) -> bool:
     return snapshot.nvml is not None and snapshot.nvml.error == "library_mismatch"
 

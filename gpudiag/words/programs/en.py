@@ -137,7 +137,11 @@ DONE = {  # what a command says that did what it was told
         "Snapshots taken: {snapshots}, waiting to be sent: {waiting}, lost: {lost}."
     ),
     "agent-trouble": "Why they wait: {trouble}",
-    "agent-holds": {"released": "released", "watched": "watched", "unreachable": "not reachable"},
+    "agent-holds": {
+        "released": "released",
+        "watched": "watched",
+        "unreachable": "not reachable (gpudiag why)",
+    },
     "agent-resumed": "The agent watches the GPUs again.",
     "agent-released": (
         "The agent has let go of the GPUs for {seconds} s; it comes back by itself,\n"
@@ -158,6 +162,9 @@ DOING = {  # while one waits
 }
 AGENT = {  # what the agent says while it runs
     "reports": "reports {node} to {api} every {seconds} s",
+    "no-gpu": "no NVIDIA GPU is on this host's bus: the reports say so. If there should be one: gpudiag why",
+    "no-gpu-seen": "no GPU is seen: {reason}. What to do: gpudiag why",
+    "gpus-now": "GPUs are seen now: {count}",
     "no-snapshot": "no snapshot this time: {error}",
     "driver-replaced": "the driver was replaced: starting again with its new library",
     "refused": "the API refused a snapshot, which is dropped: {error}",

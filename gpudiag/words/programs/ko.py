@@ -151,7 +151,11 @@ DONE = {
         "스냅샷 {snapshots}개, 전송 대기 {waiting}개, 손실 {lost}개."
     ),
     "agent-trouble": "대기하는 이유: {trouble}",
-    "agent-holds": {"released": "놓아 줌", "watched": "관찰 중", "unreachable": "접근할 수 없음"},
+    "agent-holds": {
+        "released": "놓아 줌",
+        "watched": "관찰 중",
+        "unreachable": "접근할 수 없음(gpudiag why)",
+    },
     "agent-resumed": "에이전트가 GPU를 다시 관찰합니다.",
     "agent-released": (
         "에이전트가 {seconds}초 동안 GPU를 놓아 줍니다. 시간이 지나면 스스로 돌아옵니다.\n"
@@ -172,6 +176,9 @@ DOING = {
 }
 AGENT = {
     "reports": "{node} 노드를 {seconds}초마다 {api} 주소로 보고합니다",
+    "no-gpu": "이 호스트의 버스에 NVIDIA GPU가 없습니다. 그대로 보고합니다. 있어야 한다면: gpudiag why",
+    "no-gpu-seen": "GPU가 보이지 않습니다: {reason}. 다음에 할 일: gpudiag why",
+    "gpus-now": "이제 GPU가 보입니다: {count}개",
     "no-snapshot": "이번에는 스냅샷을 만들지 못했습니다: {error}",
     "driver-replaced": "드라이버가 교체되어 새 라이브러리로 다시 시작합니다",
     "refused": "API가 거절한 스냅샷을 버립니다: {error}",

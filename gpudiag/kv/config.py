@@ -63,7 +63,47 @@ LISTS = frozenset(
         "image_size",
     )
 )
+# Those of them that need not be whole.
+FRACTIONS = frozenset(("mamba_expand", "expand", "ffn_mult", "bits", "w_bit", "num_bits"))
+# Keys that are looked into, and what they hold; of another form they would be passed over or break a reader.
+FORMS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(
+        (
+            "attn_config",
+            "ffn_config",
+            "linear_attn_config",
+            "sparse_attention_config",
+            "quantization_config",
+            "compression_config",
+            "vision_config",
+        ),
+        (dict,),
+    ),
+    **dict.fromkeys(
+        (
+            "layer_types",
+            "layers_block_type",
+            "block_configs",
+            "attn_type_list",
+            "attn_layer_indices",
+            "full_attn_idxs",
+            "hybrid_layer_pattern",
+            "cross_attention_layers",
+            "no_rope_layers",
+            "mlp_only_layers",
+            "mlp_layer_types",
+            "kda_layers",
+            "sparse_attention_freq",
+            "indexer_types",
+        ),
+        (list,),
+    ),
+    "hybrid_override_pattern": (str,),
+    "sliding_window_pattern": (str, int),
+    "_sliding_window_pattern": (str, int),
+}
 MOST = 10**9
+LONGEST_NAME = 200
 MOST_ENTRIES = 10_000
 MOST_DEPTH = 6
 
@@ -112,6 +152,17 @@ class Config:
             raise KvError("refused-config-missing", name=names[0])
         return default
 
+    @property
+    def quantization(self) -> Mapping[str, Json]:
+        """How the checkpoint is quantised; llm-compressor's first releases called it otherwise."""
+        return self.get("quantization_config", "compression_config", default={})
+
+    @property
+    def called(self) -> str:
+        """What the file itself calls its model."""
+        named = self.get("_name_or_path")
+        return named[:LONGEST_NAME] if isinstance(named, str) and named else self.family or "config.json"
+
     def flag(self, *names: str) -> bool:
         return bool(self.get(*names, default=False))
 
@@ -137,6 +188,15 @@ def positive(value: Json, name: str, most: int = 10**9) -> int:
     if not 1 <= value <= most:
         raise KvError("refused-config-range", name=name, value=value, most=most)
     return int(value)
+
+
+def inside(value: Json, name: str) -> Mapping[str, Json]:
+    """`value` as an object; null is an empty one. Raises KvError that says what stood there."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise KvError("refused-config-kind", name=name, expected=note("json-object"), kind=_kind(value))
+    return value
 
 
 def _text_part(root: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -171,7 +231,9 @@ def _check(part: Mapping[str, Json], depth: int = 0, tower: bool = False) -> Non
         if value is None:
             continue
         if name in NUMBERS:
-            _check_number(value, name, listed=tower or name in LISTS)
+            _check_number(value, name, tower)
+        elif name in FORMS and type(value) not in FORMS[name]:
+            raise KvError("refused-config-kind", name=name, expected=_named(FORMS[name]), kind=_kind(value))
         elif name == "model_type" and not (isinstance(value, str) and len(value) <= 100):
             raise KvError("refused-config-type", kind=_kind(value))
         elif depth < MOST_DEPTH:
@@ -180,20 +242,30 @@ def _check(part: Mapping[str, Json], depth: int = 0, tower: bool = False) -> Non
                     _check(inner, depth + 1, tower or any(word in str(name) for word in TOWERS))
 
 
-def _check_number(value: Json, name: str, listed: bool) -> None:
-    entries = value if isinstance(value, list) and listed else (value,)
+def _check_number(value: Json, name: str, tower: bool) -> None:
+    entries = value if isinstance(value, list) and (tower or name in LISTS) else (value,)
     if len(entries) > MOST_ENTRIES:
         raise KvError("refused-config-many", name=name, count=len(entries))
     for one in entries:
         usable = one is None or (isinstance(one, (int, float)) and not isinstance(one, bool))
         if not usable or (one is not None and not 0 <= one <= MOST):
             raise KvError("refused-config-number", name=name, most=MOST, shown=_shown(one))
+        if isinstance(one, float) and one != int(one) and not tower and name not in FRACTIONS:
+            raise KvError("refused-config-whole", name=name, value=one)
 
 
 def _shown(value: Json) -> str | Note:
     return repr(value)[:40] if isinstance(value, (int, float, str)) else _kind(value)
 
 
+KIND_NAMES = {list: "list", dict: "object", str: "string", int: "number", float: "number", bool: "boolean"}
+
+
 def _kind(value: Json) -> Note:
-    names = {list: "list", dict: "object", str: "string", int: "number", float: "number", bool: "boolean"}
-    return note(f"json-{names.get(type(value), 'null')}")
+    return note(f"json-{KIND_NAMES.get(type(value), 'null')}")
+
+
+def _named(forms: tuple[type, ...]) -> Note:
+    """What a key holds; the second of two forms is said with the first."""
+    kinds = [note(f"json-{KIND_NAMES[form]}") for form in forms]
+    return kinds[0] if len(kinds) == 1 else note("json-or", one=kinds[0], other=kinds[1])

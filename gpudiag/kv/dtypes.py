@@ -45,6 +45,9 @@ CACHE_FORMATS = {
     "nvfp4_ds_mla": Format("nvfp4_ds_mla", 9, 16),
 }
 
+# Block formats of llama.cpp, which no other engine stores a cache in.
+LLAMA_CACHES = ("q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
+
 CACHE_ALIASES = {
     "bfloat16": "bf16",
     "float16": "f16",

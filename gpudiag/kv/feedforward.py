@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpudiag.kv.config import Config
+from gpudiag.kv.config import Config, inside
 from gpudiag.kv.matrices import Matrices
 from gpudiag.kv.traits import heads
 
@@ -64,7 +64,7 @@ class FeedForward:
         if isinstance(names, list) and "moe" in names:
             return {"mlp": "dense", "moe": "experts"}.get(names[index])
         blocks = text.get("block_configs")
-        if isinstance(blocks, list) and (blocks[index].get("ffn") or {}).get("no_op"):
+        if isinstance(blocks, list) and self._block(index).get("no_op"):
             return None
         if self.config.family in ("mamba", "mamba2", "falcon_mamba"):
             return None
@@ -94,7 +94,7 @@ class FeedForward:
         text = self.config.text
         blocks = text.get("block_configs")
         if isinstance(blocks, list):
-            multiplier = (blocks[index].get("ffn") or {}).get("ffn_mult") or 0
+            multiplier = self._block(index).get("ffn_mult") or 0
             return -(-int(2 * multiplier * self.hidden / 3) // 256) * 256
         named = text.get("dense_intermediate_size") or text.get("intermediate_size_mlp")
         named = named or text.get("intermediate_size") or text.get("ffn_hidden_size") or text.get("n_inner")
@@ -106,6 +106,9 @@ class FeedForward:
             named = text.get("shared_intermediate_size") or named
         inner = (text.get("ffn_config") or {}).get("ffn_hidden_size")
         return int(_one(named, index) or inner or 4 * self.hidden)
+
+    def _block(self, index: int) -> Mapping[str, Any]:
+        return inside(self.config.text["block_configs"][index].get("ffn"), f"block_configs[{index}].ffn")
 
     def _expert_count(self) -> int:
         text = self.config.text

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gpudiag.kv import catalogue
 from gpudiag.kv.config import Config, open_config
 from gpudiag.kv.errors import KvError
+from gpudiag.kv.layers import State
 from gpudiag.kv.question import GIB, Question
 from gpudiag.kv.shape import ModelShape, read_shape
 from gpudiag.kv.weights import WeightCount
@@ -34,14 +35,14 @@ def read_model(question: Question) -> Model:
 def _given_model(question: Question) -> Model:
     """A model read from a raw config. Its values are anybody's: what they break becomes one sentence."""
     config = open_config(question.config)
-    called = question.model or config.get("_name_or_path") or config.family or "config.json"
+    called = question.model or config.called
     try:
         shape = read_shape(config)
         count = WeightCount(config, shape)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         why = str(error).replace("\n", " ")
         raise KvError("refused-config-value", why=why) from None
-    return Model(str(called), config, shape, count, "config.json as given")
+    return Model(called, config, shape, count, "config.json as given")
 
 
 @lru_cache(maxsize=64)
@@ -88,6 +89,8 @@ def check_sharding(shape: ModelShape, tp: int) -> None:
             raise KvError("refused-tp-heads", heads=queries, tp=tp, fitting=fitting)
         if keys and keys % tp and tp % keys:
             raise KvError("refused-tp-kv-heads", heads=keys, tp=tp)
+        if isinstance(part, State) and part.heads % tp:
+            raise KvError("refused-tp-state", heads=part.heads, tp=tp)
 
 
 def check_stages(shape: ModelShape, pp: int) -> None:

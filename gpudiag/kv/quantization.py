@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gpudiag.kv.config import Config
@@ -9,6 +10,8 @@ from gpudiag.kv.dtypes import GGUF_RECIPES, WEIGHT_ALIASES, WEIGHT_BITS
 
 # Methods that keep a scale (16 bits) and a zero point (as wide as a weight) per group.
 GROUPED = ("gptq", "awq", "auto-round", "auto_round")
+# ModelOpt's names of algorithms by what is in them: W4A8_AWQ, FP8_PB_WO, W8A8_SQ_PER_CHANNEL.
+ALGORITHMS = {"mxfp4": "mxfp4", "w4a": "int4", "int4": "int4", "w8a8": "int8", "int8": "int8", "fp8": "fp8"}
 METHODS = {"fp8": "fp8", "fbgemm_fp8": "fp8", "compressed-tensors": "fp8", "eetq": "int8"}
 
 
@@ -16,6 +19,7 @@ class Format(NamedTuple):
     """Bits per linear element, and which parts a checkpoint leaves unquantised.
 
     `unread`: a method nobody here can size; its weights are counted at 16 bits.
+    `mixed`: the checkpoint stores some linear weights wider than `bits`, and its config does not say which.
     """
 
     name: str
@@ -23,6 +27,7 @@ class Format(NamedTuple):
     plain_bits: float = 16.0
     spared: frozenset[str] = frozenset()
     unread: str = ""
+    mixed: bool = False
 
 
 def weight_format(config: Config, asked: str) -> Format:
@@ -31,14 +36,15 @@ def weight_format(config: Config, asked: str) -> Format:
         if asked in GGUF_RECIPES:
             return Format(asked, GGUF_RECIPES[asked], GGUF_RECIPES[asked])
         return Format(asked, WEIGHT_BITS[asked], 32.0 if asked == "f32" else 16.0)
-    quantization = config.get("quantization_config", default={})
-    if not isinstance(quantization, dict) or not quantization:
+    quantization = config.quantization
+    if not quantization:
         plain = {"float32": "f32", "float16": "f16"}.get(config.dtype, "bf16")
         return Format(plain, WEIGHT_BITS[plain], WEIGHT_BITS[plain])
     name = _quantized_name(quantization)
     if name in WEIGHT_BITS:
         bits = _grouped_bits(quantization) or WEIGHT_BITS[name]
-        return Format(name, bits, spared=_spared(quantization))
+        mixed = "mixed" in str(quantization.get("quant_algo")).lower()
+        return Format(name, bits, spared=_spared(quantization), mixed=mixed)
     average = _number(quantization, "bits", "nbits", "w_bit")
     if average is not None:
         bits = _grouped_bits(quantization) or average
@@ -46,7 +52,7 @@ def weight_format(config: Config, asked: str) -> Format:
     return Format("bf16", 16.0, unread=name)
 
 
-def _grouped_bits(quantization: dict[str, Any]) -> float | None:
+def _grouped_bits(quantization: Mapping[str, Any]) -> float | None:
     """Bits per weight of GPTQ and AWQ with their scales and zero points; None for other methods."""
     method, bits = str(quantization.get("quant_method")).lower(), _number(quantization, "bits", "w_bit")
     group = _number(quantization, "group_size", "q_group_size")
@@ -55,7 +61,7 @@ def _grouped_bits(quantization: dict[str, Any]) -> float | None:
     return bits + (16 + bits) / group
 
 
-def _number(quantization: dict[str, Any], *names: str) -> float | None:
+def _number(quantization: Mapping[str, Any], *names: str) -> float | None:
     """The first of `names` that holds a positive number."""
     for name in names:
         value = quantization.get(name)
@@ -64,7 +70,7 @@ def _number(quantization: dict[str, Any], *names: str) -> float | None:
     return None
 
 
-def _quantized_name(quantization: dict[str, Any]) -> str:
+def _quantized_name(quantization: Mapping[str, Any]) -> str:
     """One of WEIGHT_BITS, or the method's own name where its width has to be read or is not known."""
     method = str(quantization.get("quant_method") or "").lower()
     algorithm = str(quantization.get("moe_quant_algo") or quantization.get("quant_algo") or "").lower()
@@ -72,8 +78,8 @@ def _quantized_name(quantization: dict[str, Any]) -> str:
         return "mxfp4"
     if "nvfp4" in algorithm or algorithm == "mixed_precision" or "nvfp4" in str(quantization.get("format")):
         return "nvfp4"
-    if algorithm == "fp8":
-        return "fp8"
+    if algorithm:
+        return next((form for name, form in ALGORITHMS.items() if name in algorithm), f"{method} {algorithm}")
     if method in ("bitsandbytes", "bnb"):
         return "nf4" if quantization.get("load_in_4bit") else "int8"
     group = _group_weights(quantization)
@@ -83,10 +89,13 @@ def _quantized_name(quantization: dict[str, Any]) -> str:
         return {4: "int4" if whole else "nvfp4", 8: "int8" if whole else "fp8"}[int(bits)]
     if bits is not None:
         return method
+    floats = "float" in str(quantization.get("format"))
+    if method == "modelopt" or (method == "compressed-tensors" and not floats):
+        return method  # its algorithm or its groups say the width, and there are none
     return METHODS.get(method) or WEIGHT_ALIASES.get(method) or method or "?"
 
 
-def _group_weights(quantization: dict[str, Any]) -> dict[str, Any]:
+def _group_weights(quantization: Mapping[str, Any]) -> dict[str, Any]:
     """How compressed-tensors describes the weights of its first group."""
     groups = quantization.get("config_groups")
     first: Any = next(iter(groups.values()), None) if isinstance(groups, dict) else None
@@ -94,7 +103,7 @@ def _group_weights(quantization: dict[str, Any]) -> dict[str, Any]:
     return weights if isinstance(weights, dict) else {}
 
 
-def _spared(quantization: dict[str, Any]) -> frozenset[str]:
+def _spared(quantization: Mapping[str, Any]) -> frozenset[str]:
     """Parts that the checkpoint lists as not converted, told from the names of its modules."""
     names = quantization.get("ignore") or quantization.get("modules_to_not_convert") or ()
     text = " ".join(str(name) for name in names) if isinstance(names, (list, tuple)) else ""

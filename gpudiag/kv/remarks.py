@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudiag.kv.cache import rate
-from gpudiag.kv.dtypes import GGUF_RECIPES
+from gpudiag.kv.dtypes import GGUF_RECIPES, LLAMA_CACHES, CacheDtype
 from gpudiag.kv.families import GEOMETRY
 from gpudiag.kv.layers import Attention, Latent
 from gpudiag.kv.note import Note, note
+from gpudiag.kv.question import BY_LAYERS
 
+PLAIN = ("bf16", "f16", "f32")
 # The numbers of an answer by what they rest on; a dot leads into an inner object.
 FROM_GEOMETRY = (
     "bytes_per_token",
@@ -62,6 +64,13 @@ def notes(
         found.append(note("default-tokens", tokens=calculation.tokens))
     if shape.max_positions and calculation.tokens > shape.max_positions:
         found.append(note("above-limit", tokens=calculation.tokens, limit=shape.max_positions))
+    if question.max_model_len and calculation.tokens > question.max_model_len:
+        found.append(note("above-max-len", tokens=calculation.tokens, limit=question.max_model_len))
+    if question.max_num_seqs and calculation.per_replica > question.max_num_seqs:
+        found.append(note("requests-wait", requests=calculation.per_replica, most=question.max_num_seqs))
+    if calculation.engine_name and not _can_store(calculation.engine_name, engine.setup.dtype):
+        said = {"engine": calculation.engine_name, "dtype": engine.setup.dtype.name}
+        found.append(note("dtype-elsewhere", **said))
     if question.kv_dtype == "auto":
         found.append(note("dtype-auto", dtype=engine.setup.dtype.name))
     if question.engine is None:
@@ -84,12 +93,20 @@ def notes(
         found.append(note("mxfp4-padding"))
     if calculation.form.unread:
         found.append(note("weights-unread", method=calculation.form.unread))
+    if calculation.form.mixed:
+        found.append(note("weights-mixed", dtype=calculation.form.name))
     if calculation.form.name in GGUF_RECIPES:
         found.append(note("gguf-recipe"))
     found += _sparse_rows(shape, engine)
     if question.gpu is not None and calculation.gpu_source is None:
         found.append(note("gpu-unverified" if isinstance(question.gpu, str) else "gpu-declared"))
     return found
+
+
+def _can_store(engine: str, dtype: CacheDtype) -> bool:
+    """Whether the engine knows such a cache at all: block formats are llama.cpp's, plain ones everybody's."""
+    llama = engine in BY_LAYERS
+    return all(form.name in PLAIN or (form.name in LLAMA_CACHES) == llama for form in dtype)
 
 
 def _left_out(calculation: Calculation) -> str:
@@ -107,7 +124,7 @@ def _weights_kind(calculation: Calculation) -> str:
         return "measured"
     padded = calculation.form.name == "mxfp4" and calculation.model.weights.pads_experts
     form = calculation.form
-    estimated = padded or form.name in GGUF_RECIPES or form.unread or _unconfirmed(calculation)
+    estimated = padded or form.name in GGUF_RECIPES or form.unread or form.mixed or _unconfirmed(calculation)
     return "inferred" if estimated else "calculated"
 
 

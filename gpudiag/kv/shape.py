@@ -172,13 +172,11 @@ def _dtype(config: Config) -> str:
 
 def _cache_dtype(config: Config) -> str:
     """What the checkpoint or the model's code asks for the cache, whatever the weights are."""
-    quantization = config.get("quantization_config", default={})
-    if isinstance(quantization, dict):
-        scheme = quantization.get("kv_cache_scheme") or quantization.get("kv_cache_quant_algo")
-        if isinstance(scheme, dict) and scheme.get("num_bits") == 8:
-            return "fp8" if scheme.get("type", "float") == "float" else "int8"
-        if isinstance(scheme, str) and scheme.upper() in ("FP8", "NVFP4", "INT8"):
-            return scheme.lower()
+    scheme = config.quantization.get("kv_cache_scheme") or config.quantization.get("kv_cache_quant_algo")
+    if isinstance(scheme, dict) and scheme.get("num_bits") == 8:
+        return "fp8" if scheme.get("type", "float") == "float" else "int8"
+    if isinstance(scheme, str) and scheme.upper() in ("FP8", "NVFP4", "INT8"):
+        return scheme.lower()
     return "fp8" if config.family in ("deepseek_v32", "deepseek_v4") else "auto"
 
 

@@ -159,6 +159,35 @@ def test_more_tokens_than_the_model_was_made_for_are_answered_with_a_remark():
     assert "above-limit" in [note.key for note in answer.notes]
 
 
+@pytest.mark.parametrize(
+    ("options", "remark"),
+    [
+        ({"tokens": 8192, "max_model_len": 4096}, "above-max-len"),
+        ({"requests": 32, "max_num_seqs": 4}, "requests-wait"),
+        ({"engine": "vllm", "kv_dtype": "q8_0"}, "dtype-elsewhere"),
+        ({"engine": "llama.cpp", "kv_dtype": "fp8"}, "dtype-elsewhere"),
+    ],
+)
+def test_what_the_engine_would_not_do_is_remarked(options, remark):
+    assert remark in [note.key for note in ask("llama-3-8b", **options).notes]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tokens": 4096, "max_model_len": 4096, "requests": 4, "max_num_seqs": 4},
+        {"engine": "llama.cpp", "kv_dtype": "q8_0/f16"},
+        {"engine": "ollama", "kv_dtype": "q4_0"},
+        {"engine": "vllm", "kv_dtype": "fp8"},
+        {"kv_dtype": "q8_0"},
+    ],
+)
+def test_what_the_engine_does_is_not_remarked(options):
+    remarks = {"above-max-len", "requests-wait", "dtype-elsewhere"}
+
+    assert set() == remarks & {note.key for note in ask("llama-3-8b", **options).notes}
+
+
 def test_the_longest_context_ends_at_the_models_limit():
     assert ask("llama-3-8b", gpu="H100").longest_context == 8192
 

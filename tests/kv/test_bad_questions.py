@@ -105,6 +105,47 @@ def test_kv_heads_that_neither_divide_nor_repeat_are_refused():
         ask(phi, tp=4)
 
 
+def test_heads_of_a_state_that_do_not_divide_are_refused():
+    mamba = {"model_type": "mamba2", "hidden_size": 2560, "num_hidden_layers": 64, "num_heads": 80}
+
+    with pytest.raises(KvError, match="the 80 heads of the recurrent state do not divide over 3 GPUs"):
+        ask({**mamba, "head_dim": 64}, tp=3)
+
+
+@pytest.mark.parametrize(
+    ("config", "keys", "sentence"),
+    [
+        (configs.GPT_OSS_20B, {"layer_types": "full_attention"}, "layer_types must be a list, not a string"),
+        (configs.LLAMA_8B, {"quantization_config": "fp8"}, "quantization_config must be an object, not a st"),
+        (configs.LLAMA_8B, {"hidden_size": 4096.5}, "hidden_size must be a whole number, not 4096.5"),
+        (configs.LLAMA_8B, {"sliding_window": 4096, "sliding_window_pattern": [1]}, "a string or a number"),
+        (configs.NEMOTRON_NAS, {"block_configs": [None, 7, {}, {}]}, r"block_configs\[1\] must be an object"),
+        (configs.NEMOTRON_NAS, {"num_hidden_layers": 5}, "block_configs has 4 entries for 5 layers"),
+        (configs.NEMOTRON_NANO, {"num_hidden_layers": 6}, "hybrid_override_pattern has 5 entries for 6 lay"),
+        (configs.LLAMA_8B, {"attn_type_list": [1, 0]}, "attn_type_list has 2 entries for 32 layers"),
+        (
+            configs.KIMI_LINEAR,
+            {"linear_attn_config": {"kda_layers": [1]}},
+            "linear_attn_config.num_heads is mi",
+        ),
+    ],
+)
+def test_a_key_of_another_form_is_named_and_not_passed_over(config, keys, sentence):
+    with pytest.raises(KvError, match=sentence):
+        ask({**config, **keys})
+
+
+def test_no_rope_layers_that_are_too_few_are_refused():
+    text = {**configs.LLAMA_4["text_config"], "no_rope_layers": [1, 0]}
+
+    with pytest.raises(KvError, match="no_rope_layers has 2 entries for 8 layers"):
+        ask({**configs.LLAMA_4, "text_config": text})
+
+
+def test_a_name_as_long_as_a_book_is_cut():
+    assert len(ask({**configs.LLAMA_8B, "_name_or_path": "x" * 100_000}).as_json()["model"]) == 200
+
+
 def test_errors_are_what_every_surface_shows():
     assert issubclass(KvError, GpudiagError)
     assert KvError.status == 422

@@ -281,6 +281,13 @@ def test_vllm_pools_are_foreseen_from_the_config_alone(name, tp, gib):
     assert answer.budget.pool_bytes / GIB == pytest.approx(gib, rel=0.01)
 
 
+def test_a_card_too_small_for_sglangs_own_reserve_leaves_no_room_and_no_negative_share():
+    budget = ask("llama-3-8b", engine="sglang", gpu=0.5).budget
+
+    assert (budget.requested_bytes, budget.activation_bytes) == (0, 0)
+    assert budget.pool_bytes < 0
+
+
 def test_sglang_keeps_recurrent_matrices_in_f32_where_the_config_names_no_dtype():
     unnamed = {**configs.QWEN35_27B["text_config"], "mamba_ssm_dtype": None}
     convolution, matrix = 3 * 10_240, 48 * 128 * 128

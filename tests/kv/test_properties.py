@@ -104,6 +104,40 @@ def test_it_fits_exactly_when_nothing_flows_over(config, engine, tokens, request
     assert answer.fits == (answer.over_capacity_bytes <= 0)
 
 
+ALL = [value for name, value in vars(configs).items() if name.isupper()]
+KEYS = sorted({key for config in ALL for key in (*config, *config.get("text_config", ()))} - {"text_config"})
+ODD = st.sampled_from(
+    [None, 0, 1, 3, -1, 2.5, 10**30, True, "", "text", [], [0], [None], [1] * 99, {}, {"a": 1}]
+)
+
+
+def negative_or_broken(said):
+    """Addresses of numbers that no answer may hold."""
+    numbers = {name: value for name, value in said.items() if isinstance(value, (int, float))}
+    numbers |= {f"budget.{name}": value for name, value in said["budget"].items() if isinstance(value, int)}
+    may_be_negative = {"over_capacity_bytes", "budget.pool_bytes"}
+    return {name for name, value in numbers.items() if value < 0 or value % 1} - may_be_negative
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(ALL), st.sampled_from(ALL), st.sampled_from(KEYS), ODD, st.booleans(), ENGINES)
+def test_a_config_with_a_foreign_or_odd_key_gets_an_answer_or_one_sentence(
+    config, other, key, odd, foreign, engine
+):
+    from gpudiag.kv import KvError
+
+    where = dict(config.get("text_config", config))
+    where[key] = {**other, **other.get("text_config", {})}.get(key) if foreign else odd
+    mixed = {**config, "text_config": where} if "text_config" in config else where
+    try:
+        said = ask(mixed, engine=engine, gpu="H100").as_json()
+    except KvError as error:
+        assert "\n" not in str(error)
+    else:
+        assert set() == negative_or_broken(said)
+        assert said["bytes_per_request"] > 0
+
+
 @given(st.integers(1, 10_000))
 def test_units_round_trip(count):
     read = whole(100_000_000)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudiag.kv.cache import window_of
 from gpudiag.kv.errors import KvError, UnknownLayer
 from tests.kv import configs
 from tests.kv.ask import GIB, MIB, ask
@@ -193,3 +194,11 @@ def test_an_unknown_layer_type_is_named_not_guessed():
 def test_a_config_that_contradicts_itself_is_refused_in_one_sentence(config, sentence):
     with pytest.raises(KvError, match=sentence):
         ask(config)
+
+
+@pytest.mark.parametrize(("used", "window"), [(None, None), (False, None), (True, 4096)])
+def test_qwen_has_no_window_unless_its_config_switches_it_on(used, window):
+    qwen = {**configs.LLAMA_8B, "model_type": "qwen2", "sliding_window": 4096, "max_window_layers": 0}
+    shape = ask({**qwen, "use_sliding_window": used}).model.shape
+
+    assert {window} == {window_of(part) for part in shape.parts()}

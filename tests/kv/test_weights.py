@@ -24,6 +24,11 @@ def in_linear_layers(quantization):
         pytest.param({"quant_method": "exl2", "bits": 4.25}, 4.25, id="an average"),
         pytest.param({"quant_method": "fp8", "weight_block_size": [128, 128]}, 8, id="fp8"),
         pytest.param({"quant_method": "fbgemm_fp8"}, 8, id="fbgemm fp8"),
+        pytest.param({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}, 4.125, id="W4A8"),
+        pytest.param({"quant_method": "modelopt", "quant_algo": "W8A8_SQ_PER_CHANNEL"}, 8, id="W8A8"),
+        pytest.param({"quant_method": "modelopt", "quant_algo": "FP8_PB_WO"}, 8, id="FP8 in blocks"),
+        pytest.param({"quant_method": "modelopt", "quant_algo": "W4A8_MXFP4_FP8"}, 4.25, id="MXFP4"),
+        pytest.param({"quant_method": "compressed-tensors", "format": "float-quantized"}, 8, id="float"),
         pytest.param({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4.5, id="nf4"),
         pytest.param({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8, id="llm.int8"),
     ],
@@ -32,8 +37,32 @@ def test_bits_are_read_from_the_checkpoint(quantization, bits):
     assert in_linear_layers(quantization) == pytest.approx(LINEAR * bits / 8, abs=1)
 
 
-def test_an_unknown_method_is_named_and_its_weights_are_no_certain_number():
-    answer = ask({**configs.LLAMA_8B, "quantization_config": {"quant_method": "brand_new"}})
+def test_the_key_of_early_compressed_checkpoints_is_read():
+    weights = {"num_bits": 8, "type": "float"}
+    how = {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": weights}}}
+
+    assert ask({**configs.LLAMA_8B, "compression_config": how}).weights_format.name == "fp8"
+
+
+def test_mixed_precisions_are_said_and_no_certain_number():
+    how = {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}
+    answer = ask({**configs.LLAMA_8B, "quantization_config": how})
+
+    assert answer.kinds["weights_bytes"] == "inferred"
+    assert "weights-mixed" in {note.key for note in answer.notes}
+
+
+@pytest.mark.parametrize(
+    "quantization",
+    [
+        {"quant_method": "brand_new"},
+        {"quant_method": "modelopt"},
+        {"quant_method": "modelopt", "quant_algo": "BRAND_NEW"},
+        {"quant_method": "compressed-tensors", "format": "pack-quantized"},
+    ],
+)
+def test_an_unknown_method_is_named_and_its_weights_are_no_certain_number(quantization):
+    answer = ask({**configs.LLAMA_8B, "quantization_config": quantization})
 
     assert answer.weights_bytes == ask(configs.LLAMA_8B).weights_bytes
     assert answer.kinds["weights_bytes"] == "inferred"

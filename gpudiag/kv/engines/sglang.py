@@ -110,7 +110,7 @@ class Sglang(Engine):
         if setup.gpu_bytes is None or setup.weights_bytes is None:
             return Budget(pool_bytes=setup.pool_bytes)
         share = setup.gpu_memory_utilization or self._static_fraction(setup.gpu_bytes)
-        before = setup.gpu_bytes - self._before_loading(setup.gpu_bytes)
+        before = max(0, setup.gpu_bytes - self._before_loading(setup.gpu_bytes))
         requested = math.ceil(before * share)
         room = requested - setup.weights_bytes
         state_pool = None
@@ -138,7 +138,7 @@ class Sglang(Engine):
         prefill = 2048 if mib < 35 * 1024 else 4096 if mib < 60 * 1024 else 8192
         batch = 160 if mib < 60 * 1024 else 256 if mib < 90 * 1024 else 512
         reserve = 512 + 1.5 * prefill + self.setup.tp * self.setup.pp / 8 * 1024 + 2 * batch
-        return round((mib - reserve) / mib, 3)
+        return max(0.0, round((mib - reserve) / mib, 3))
 
     def notes(self, tokens: int) -> list[Note]:
         found = []

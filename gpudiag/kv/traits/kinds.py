@@ -29,11 +29,11 @@ def full(config: Config, layer: int) -> Parts:
     """Attention to everything. Gemma 4 gives these layers their own heads and head size."""
     if latent.is_latent(config):
         return latent.latent(config, layer)
-    wide = config.text.get("global_head_dim")
+    wide = int(config.text.get("global_head_dim") or 0)
     plain = heads.attention(config, layer)
     if not wide:
         return plain
-    own = config.text.get("num_global_key_value_heads") or heads.kv_heads(config, layer)
+    own = int(config.text.get("num_global_key_value_heads") or 0) or heads.kv_heads(config, layer)
     return tuple(replace(part, kv_heads=own, key_dim=wide, value_dim=wide) for part in plain)
 
 
@@ -48,10 +48,10 @@ def sliding(config: Config, layer: int) -> Parts:
     return tuple(
         replace(
             part,
-            kv_heads=text.get("swa_num_key_value_heads") or part.kv_heads,
-            query_heads=text.get("swa_num_attention_heads") or part.query_heads,
-            key_dim=text.get("swa_head_dim") or part.key_dim,
-            value_dim=text.get("swa_v_head_dim") or text.get("swa_head_dim") or part.value_dim,
+            kv_heads=int(text.get("swa_num_key_value_heads") or part.kv_heads),
+            query_heads=int(text.get("swa_num_attention_heads") or part.query_heads),
+            key_dim=int(text.get("swa_head_dim") or part.key_dim),
+            value_dim=int(text.get("swa_v_head_dim") or text.get("swa_head_dim") or part.value_dim),
             window=size,
         )
         for part in heads.attention(config, layer)
@@ -65,7 +65,7 @@ def chunked(config: Config, layer: int) -> Parts:
 
 def block_attention(config: Config, layer: int) -> Parts:
     """A layer of DeciLM: its KV heads follow from how many queries share one."""
-    part = config.text["block_configs"][layer]["attention"]
+    part = config.text["block_configs"][layer].get("attention") or {}
     group = part.get("n_heads_in_group")
     if not group:
         return heads.attention(config, layer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudiag.kv.config import Config
+from gpudiag.kv.errors import KvError
 from gpudiag.kv.layers import Attention, CompressedLatent, Latent, Part
 from gpudiag.kv.traits.heads import query_heads
 
@@ -55,10 +56,12 @@ def _index_dim(config: Config, layer: int) -> int:
 
 
 def compressed(config: Config, layer: int) -> tuple[Part, ...]:
-    ratio = int(config.text["compress_ratios"][layer])
+    ratio = config.text["compress_ratios"][layer]
+    if ratio is None:
+        raise KvError("refused-config-whole", name=f"compress_ratios[{layer}]", value=ratio)
     return (
         CompressedLatent(
-            ratio=ratio,
+            ratio=int(ratio),
             width=config.number("head_dim"),
             rope_dim=config.number("qk_rope_head_dim"),
             query_heads=query_heads(config, layer),

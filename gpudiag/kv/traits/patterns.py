@@ -6,10 +6,10 @@ The names are those of `kinds.KINDS`; a name that is not there is reported by `k
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpudiag.kv.config import Config, positive
+from gpudiag.kv.config import Config, inside, positive
 from gpudiag.kv.errors import KvError, UnknownLayer
 from gpudiag.kv.families import families
 from gpudiag.kv.traits.heads import LAYERS
@@ -49,8 +49,8 @@ def block_configs(config: Config) -> Kinds | None:
     if not isinstance(blocks, list):
         return None
     kinds = []
-    for block in blocks:
-        part = block.get("attention") or {}
+    for layer, block in enumerate(blocks[: _at_least(blocks, config, "block_configs")]):
+        part = inside(inside(block, f"block_configs[{layer}]").get("attention"), f"block_configs[{layer}]")
         kept = not (part.get("no_op") or part.get("replace_with_linear"))
         kinds.append("block attention" if kept else "no_op")
     return kinds
@@ -69,7 +69,7 @@ def kimi_linear(config: Config) -> Kinds | None:
     lists = config.text.get("linear_attn_config")
     if not isinstance(lists, dict):
         return None
-    linear = set(lists.get("kda_layers") or ())
+    linear = lists.get("kda_layers") or ()
     return ["kda" if layer + 1 in linear else "attention" for layer in range(count(config))]
 
 
@@ -84,7 +84,8 @@ def override_pattern(config: Config) -> Kinds | None:
         raise UnknownLayer(
             "refused-layer-letter", name="hybrid_override_pattern", letter=unknown[0], known=known
         )
-    return [NEMOTRON_LETTERS[letter] for letter in letters]
+    layers = _at_least(letters, config, "hybrid_override_pattern")
+    return [NEMOTRON_LETTERS[letter] for letter in letters[:layers]]
 
 
 def block_types(config: Config) -> Kinds | None:
@@ -116,7 +117,8 @@ def minimax(config: Config) -> Kinds | None:
     types = config.text.get("attn_type_list")
     if not isinstance(types, list):
         return None
-    return ["attention" if kind == 1 else "lightning" for kind in types[: count(config)]]
+    layers = _at_least(types, config, "attn_type_list")
+    return ["attention" if kind == 1 else "lightning" for kind in types[:layers]]
 
 
 def sparse_blocks(config: Config) -> Kinds | None:
@@ -196,6 +198,7 @@ def llama4(config: Config) -> Kinds | None:
     if not marks:
         every = config.text.get("no_rope_layer_interval") or 4
         marks = [(layer + 1) % every for layer in range(layers)]
+    _at_least(marks, config, "no_rope_layers")
     return ["chunked_attention" if mark else "attention" for mark in marks[:layers]]
 
 
@@ -255,8 +258,10 @@ def assumes_alike(config: Config) -> bool:
 
 def window(config: Config) -> int | None:
     """The sliding window that is really in use: null or switched off means none."""
-    size = config.text.get("sliding_window")
-    if not size or config.text.get("use_sliding_window") is False:
+    size, used = config.text.get("sliding_window"), config.text.get("use_sliding_window")
+    if used is None:
+        used = not config.family.startswith("qwen")  # theirs is off where the config does not say
+    if not size or not used:
         return None
     return positive(size, "sliding_window")
 
@@ -297,7 +302,7 @@ def _names(names: Any, config: Config, key: str) -> Kinds | None:
     return [str(name) for name in names[: _at_least(names, config, key)]]
 
 
-def _at_least(values: list[Any], config: Config, key: str) -> int:
+def _at_least(values: Sequence[Any], config: Config, key: str) -> int:
     layers = count(config)
     if len(values) < layers:
         raise KvError("refused-config-few", name=key, count=len(values), layers=layers)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from gpudiag.kv.config import Config
+from typing import Any
+
+from gpudiag.kv.config import Config, positive
+from gpudiag.kv.errors import KvError
 from gpudiag.kv.layers import Part, State
 from gpudiag.kv.traits.heads import head_dim, hidden_size, query_heads
 
@@ -18,7 +21,7 @@ def mamba2(config: Config, layer: int) -> tuple[Part, ...]:
     heads = config.number("mamba_num_heads", "mamba_n_heads", "n_mamba_heads", "num_heads")
     width = config.text.get("mamba_head_dim") or config.text.get("mamba_d_head")
     width = width or config.text.get("mamba_headdim") or config.text.get("head_dim")
-    inner = config.text.get("mamba_d_ssm") or 0
+    inner = int(config.text.get("mamba_d_ssm") or 0)
     if not inner:
         inner = heads * int(width) if isinstance(width, int) else _inner(config)
     state = config.number("ssm_state_size", "mamba_d_state", "state_size", default=128)
@@ -39,12 +42,19 @@ def gated_delta(config: Config, layer: int) -> tuple[Part, ...]:
 def kda(config: Config, layer: int) -> tuple[Part, ...]:
     inner = config.text.get("linear_attn_config")
     if isinstance(inner, dict):
-        heads, dim = int(inner["num_heads"]), int(inner["head_dim"])
+        heads, dim = (_inside(inner, name) for name in ("num_heads", "head_dim"))
         kernel = int(inner.get("short_conv_kernel_size") or 4)
     else:
         heads, dim = config.number("linear_num_heads"), config.number("linear_head_dim")
         kernel = config.number("linear_conv_kernel_dim", default=4)
     return (State("kda", kernel, 3 * heads * dim, heads * dim * dim, heads, matrix_dtype="f32"),)
+
+
+def _inside(inner: dict[str, Any], name: str) -> int:
+    named = f"linear_attn_config.{name}"
+    if inner.get(name) is None:
+        raise KvError("refused-config-missing", name=named)
+    return positive(inner[name], named)
 
 
 def lightning(config: Config, layer: int) -> tuple[Part, ...]:

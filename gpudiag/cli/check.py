@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     try:
         language = terminal.chosen_language(options.lang)
-        if sources.names_a_node(options.node):
+        if sources.names_a_node(options):
             diagnosis = sources.from_api(options, language)
         else:
             diagnosis = sources.from_here(terminal.span("--for", options.seconds), options.config, language)

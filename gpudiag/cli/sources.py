@@ -20,11 +20,17 @@ class BadTarget(Refusal):
     """NODE[:GPU] or a time cannot be read."""
 
 
-def names_a_node(node: str | None) -> bool:
-    """Whether the API is asked; raises BadTarget for an empty word, which an unset variable leaves."""
-    if node is not None and not node.strip():
+def names_a_node(options: Namespace) -> bool:
+    """Whether the API is asked, which takes a node; without one this machine is looked at.
+
+    Raises BadTarget for an empty word, which an unset variable leaves, and for an API without a node: who
+    names a server does not mean this machine.
+    """
+    if options.node is not None and not options.node.strip():
         raise BadTarget("empty-node")
-    return node is not None
+    if options.node is None and options.api is not None:
+        raise BadTarget("api-of-no-node", api=options.api)
+    return options.node is not None
 
 
 def target(text: str) -> tuple[str, int | None]:
@@ -60,7 +66,8 @@ def from_api(options: Namespace, language: str) -> dict[str, Any]:
     from gpudiag.client import Client
 
     node, gpu = target(options.node)
-    with Client(options.api, terminal.token_in(options.token_file), language=language) as client:
+    address = terminal.api_address(options.api)
+    with Client(address, terminal.token_in(options.token_file), language=language) as client:
         at = moment(getattr(options, "at", None))
         return client.diagnosis(node, gpu=gpu, at=at, lang=language)
 

@@ -51,7 +51,6 @@ def add_api_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--api",
         metavar="URL",
-        default=os.environ.get("GPUDIAG_API_URL") or os.environ.get("GPUDIAG_API") or API_URL,
         help=f"address of the API ({API_URL}); GPUDIAG_API_URL, or GPUDIAG_API as the agent has it",
     )
     parser.add_argument(
@@ -60,6 +59,11 @@ def add_api_options(parser: ArgumentParser) -> None:
         default=os.environ.get("GPUDIAG_TOKEN_FILE"),
         help="file that holds the bearer token; GPUDIAG_TOKEN_FILE",
     )
+
+
+def api_address(option: str | None) -> str:
+    """`--api`, else GPUDIAG_API_URL, else GPUDIAG_API, else this machine's port 8000."""
+    return option or os.environ.get("GPUDIAG_API_URL") or os.environ.get("GPUDIAG_API") or API_URL
 
 
 def chosen_language(option: str | None) -> Language:

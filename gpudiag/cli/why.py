@@ -35,14 +35,14 @@ def run(options: argparse.Namespace) -> int:
     from gpudiag.plaintext import diagnosis_text
 
     here = not options.node
-    site = "" if here else options.api
+    site = "" if here else terminal.api_address(options.api)
     width, colour = terminal.columns(), terminal.colour()
     sys.stdout.write(diagnosis_text(diagnosis, language, width=width, colour=colour, site=site, here=here))
     return 0
 
 
 def answer(options: argparse.Namespace, language: str) -> dict[str, Any]:
-    if sources.names_a_node(options.node):
+    if sources.names_a_node(options):
         return sources.from_api(options, language)
     return here(options, language)
 

@@ -48,6 +48,7 @@ def test_help_of_a_command_is_the_commands_help(capsys: pytest.CaptureFixture[st
         (["why", "node-3", "--token-file", "/nowhere/token"], "token file /nowhere/token cannot be read"),
         (["why", "--lang", "xx"], "--lang wants en or ko; got 'xx'"),
         (["why", "--for", "soon"], "--for wants a span of time"),
+        (["why", "--api", "http://127.0.0.1:9"], "The nodes: gpudiag ask --api http://127.0.0.1:9"),
         (["why", "--explain-rule", "gpu-fre"], "near: gpu-free"),
         (["why", "node-3", "--explain-rule", "gpu-free"], "--explain-rule looks at this machine"),
         (["help", "nosuch"], "there is no command 'nosuch'"),
@@ -69,6 +70,7 @@ def test_a_mistake_is_one_sentence(
     [
         (["why", "node-3", "--token-file", "/nowhere/token"], "토큰 파일 /nowhere/token: 읽을 수 없습니다"),
         (["why", "node-3", "--at", "gestern"], "'gestern': 읽을 수 없는 시각입니다"),
+        (["why", "--api", "http://127.0.0.1:9"], "전체 노드: gpudiag ask --api http://127.0.0.1:9"),
         (["why", "--at", "10m"], "--at에는 NODE가 필요합니다"),
         (["why", "--for", "soon"], "--for: 10s, 5m, 2h, 7d처럼 0보다 긴 시간을 지정하십시오"),
         (["record", "-", "--interval", "0s"], "--interval: 10s, 5m, 2h, 7d처럼"),
@@ -124,6 +126,11 @@ def test_an_empty_name_is_not_this_machine(
 ) -> None:
     assert main([command, ""]) == code
     assert "empty" in "".join(capsys.readouterr())
+
+
+def test_a_check_through_an_api_is_never_of_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--api", "http://127.0.0.1:9"]) == 3
+    assert capsys.readouterr().out.startswith("GPU UNKNOWN - --api needs a NODE")
 
 
 def test_a_recording_names_the_page_that_can_be_read_here(
@@ -238,6 +245,8 @@ def test_a_chat_command_ends_as_its_question_did(api: Api) -> None:
 
     assert 0 == main(["ask", "why node-3", "--api", api.url])
     assert 2 == main(["ask", "why nod-3", "--api", api.url])
+    assert 0 == main(["ask", "runbook orphaned-engine", "--api", api.url])
+    assert 2 == main(["ask", "runbook orphan", "--api", api.url])
 
 
 def test_the_list_of_rules_speaks_as_the_diagnosis_does(capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,10 @@ REFUSED = {  # what cannot be read, and what to do
     "no-such-time": "cannot read the time {text!r}; such as 15:43, 10m, or 2026-11-29T03:12Z",
     "no-such-span": "{option} wants a span of time above 0, such as 10s, 5m, 2h or 7d; got {text!r}",
     "empty-node": "the name of the node is empty; give one, or leave it out to look at this machine",
+    "api-of-no-node": (
+        "--api needs a NODE: the API is asked about it; without --api, this machine is looked at. "
+        "The nodes: gpudiag ask --api {api}"
+    ),
     "past-of-no-node": "--at needs a NODE: the past is what the API remembers",
     "rule-of-a-node": "--explain-rule looks at this machine: run it there, without NODE",
     "token-unreadable": (

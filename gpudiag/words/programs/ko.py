@@ -55,6 +55,10 @@ REFUSED = {
     "no-such-time": "{text!r}: 읽을 수 없는 시각입니다. 15:43, 10m, 2026-11-29T03:12Z처럼 쓰십시오",
     "no-such-span": "{option}: 10s, 5m, 2h, 7d처럼 0보다 긴 시간을 지정하십시오. 받은 값: {text!r}",
     "empty-node": "노드 이름이 비어 있습니다. 이름을 지정하거나, 이 장비를 보려면 빼고 실행하십시오",
+    "api-of-no-node": (
+        "--api에는 NODE가 필요합니다. API에는 노드를 물어봅니다. 이 장비를 보려면 --api를 빼고 실행하십시오. "
+        "전체 노드: gpudiag ask --api {api}"
+    ),
     "past-of-no-node": "--at에는 NODE가 필요합니다. 과거는 API가 보관한 노드의 기록에서 찾습니다",
     "rule-of-a-node": "--explain-rule은 이 장비를 직접 살핍니다. NODE 없이 해당 장비에서 실행하십시오",
     "token-unreadable": (

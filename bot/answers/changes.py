@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from urllib.parse import quote
 
 from bot.answer import Answer, By, Step, code
@@ -184,7 +183,7 @@ def mute(request: Request, asking: Asking) -> Answer:
     except ApiRefused as refusal:
         if refusal.status != 422 or not rule or rule in (rules := known_rules(asking)):
             raise
-        return replace(no_such_rule(rule, rules, asking), exit_code=2)
+        return no_such_rule(rule, rules, asking)
     until = moment(done.get("until"))
     what = code(target) + (f" {code(rule)}" if rule else "")
     return Answer(

@@ -29,7 +29,7 @@ def why(request: Request, asking: Asking) -> Answer:
             words = asking.say(
                 "q.time", word=code(request.at), command=asking.command(f"why {target} at 15:40")
             )
-            return Answer(headline=words, lang=asking.lang)
+            return Answer(headline=words, lang=asking.lang, exit_code=2)
         at = when.strftime("%Y-%m-%dT%H:%M:%SZ")
     found = asking.api.diagnosis(target.place, gpu=target.gpu, at=at, lang=asking.lang)
     return lay_out(found, where(found, target), asking, at=at)
@@ -46,7 +46,7 @@ def where(found: Json, target: Target) -> Target:
 def paste(request: Request, asking: Asking) -> Answer:
     text = from_text("\n".join(request.words))
     if not text:
-        return Answer(headline=asking.say("q.paste"), lang=asking.lang)
+        return Answer(headline=asking.say("q.paste"), lang=asking.lang, exit_code=2)
     return of_paste(text, asking)
 
 

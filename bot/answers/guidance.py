@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from dataclasses import replace
 
 from bot.answer import Action, Answer, code
 from bot.answers.asking import Asking
@@ -67,6 +68,7 @@ def no_such_rule(wanted: str, rules: Collection[str], asking: Asking) -> Answer:
         paragraphs=(told,),
         notes=(all_of_them,) if all_of_them else (),
         actions=tuple(Action(name[:70], "ask", f"runbook {name}") for name in near),
+        exit_code=2,
     )
 
 
@@ -74,7 +76,8 @@ def doctor(request: Request, asking: Asking) -> Answer:
     """What the bot's set-up lacks. Where no chat system is set up, the API alone is checked."""
     if asking.doctor:
         return asking.doctor(asking.lang)
-    return of_checks([check_api(asking.api, asking.lang)], asking.lang)
+    check = check_api(asking.api, asking.lang)
+    return replace(of_checks([check], asking.lang), exit_code=0 if check.good else 3)
 
 
 def problem(request: Request, asking: Asking) -> Answer:

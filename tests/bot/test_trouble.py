@@ -9,7 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from bot.answers import Asking, answer_text
 from bot.answers.asking import Place
+from bot.api import Api
+from bot.examples import ExampleApi
 from tests.bot.conftest import Running
 from tests.bot.recorded import RecordedApi
 from tests.doubles.slack.people import ByHttp, Person
@@ -25,6 +28,19 @@ QUESTIONS = (
     "why pod/a",
     "explain x y",
 )
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [("why node-3 at noonish", 2), ("why node-3", 0), ("explain", 2), ("doctor", 0)],
+)
+def test_a_script_learns_that_a_question_was_wrong(question: str, code: int, lang: str):
+    assert code == answer_text(question, Asking(ExampleApi(lang), lang=lang)).exit_code
+
+
+def test_a_script_learns_that_the_doctor_reached_no_api():
+    assert 3 == answer_text("doctor", Asking(Api("http://127.0.0.1:9"))).exit_code
 
 
 def test_our_api_away_is_one_clear_sentence(settings, slack: SlackDouble):

@@ -316,10 +316,9 @@ class Answers:
 
     def pasted(self, text: bytes, language: Language) -> dict[str, Any]:
         """The diagnosis of pasted tool output; nothing of it is stored."""
-        from gpudiag.smi import window_of
+        from gpudiag.pasted import judge
 
-        window = window_of(text)
-        return self.of_window(window, language)
+        return self.of_checkup(judge(text, self.rules), language)
 
     def of_snapshot(self, snapshot: Snapshot, language: Language) -> dict[str, Any]:
         """The diagnosis of one snapshot; nothing of it is stored."""
@@ -328,11 +327,14 @@ class Answers:
         return self.of_window(window, language)
 
     def of_window(self, window: Window, language: Language) -> dict[str, Any]:
-        checkup = examine(window, self.rules)
+        said = self.of_checkup(examine(window, self.rules), language)
+        window.end()
+        return said
+
+    def of_checkup(self, checkup: Checkup, language: Language) -> dict[str, Any]:
         said: dict[str, Any] = msgspec.to_builtins(
             explain(checkup, language, self.rules, runbooks=self.runbooks)
         )
-        window.end()
         return said
 
     # ---- pages

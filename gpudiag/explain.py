@@ -157,6 +157,8 @@ class _Speaker:
         named = names_itself(headline, verdict.gpu)
         if node and several and verdict.gpu is not None and not verdict.shared and not named:
             headline = f"GPU {verdict.gpu}: {headline}"
+        if node and self.one_of_several():
+            headline = f"{self.one_of_several()}: {headline}"
         finding = verdict.finding
         return {
             "severity": verdict.severity,
@@ -216,7 +218,15 @@ class _Speaker:
         """The node's name; pasted text has none, so commands show where one belongs."""
         if self.checkup.snapshot.source != "pasted":
             return plain(self.checkup.node)
+        machine = self.one_of_several()
+        if machine is not None and not machine.startswith("#"):
+            return machine
         return "NODE" if command else PASTED_NODE[self.language]
+
+    def one_of_several(self) -> str | None:
+        """Whose output is told of, where a pasted text shows several machines."""
+        paste = self.checkup.snapshot.paste
+        return plain(paste.machine) if paste is not None and paste.machine else None
 
     def value_of(self, item: Evidence, part: str | None) -> str | None:
         if part == "window":

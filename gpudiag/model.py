@@ -409,7 +409,7 @@ class HostReading(Struct):
     ports: list[NetworkPort] | None = None
     pci_gpu_count: int | None = None  # NVIDIA display devices on the bus, whatever the driver says
     kernel_driver_version: str | None = None  # /proc/driver/nvidia/version
-    modules: list[str] | None = None  # loaded kernel modules that matter (nvidia, nvidia_peermem, nouveau)
+    modules: list[str] | None = None  # loaded kernel modules that matter (see gpudiag/agent/host.py)
     services: dict[str, str] | None = None  # nvidia-fabricmanager: active, nvidia-persistenced: …
     nvswitches: int | None = None
     acs_bridges: int | None = None
@@ -533,6 +533,9 @@ class PasteReading(Struct):
     hints: list[str] | None = None  # container, out_of_memory, aborted, hung, wsl, jetson, ended …
     out_of_memory: list[OutOfMemory] | None = None
     cache_shortages: list[CacheShortage] | None = None
+    machine: str | None = None  # where the text shows several: whose output this is
+    machines: int | None = None  # and how many there are
+    broken_machines: list[str] | None = None  # and which of the others look broken, the worst first
 
 
 MISSING_PARTS = (

@@ -67,13 +67,13 @@ def diagnosis_of(text: bytes, config: str | None, language: str) -> dict[str, An
     """The diagnosis as its JSON, with the thresholds of the settings."""
     import msgspec
 
-    from gpudiag.examine import Ruleset, examine
+    from gpudiag.examine import Ruleset
     from gpudiag.explain import explain
+    from gpudiag.pasted import judge
     from gpudiag.settings import load
-    from gpudiag.smi import window_of
 
     rules = Ruleset(thresholds=load(config).rules)
-    checkup = examine(window_of(text), rules)
+    checkup = judge(text, rules)
     diagnosis = explain(checkup, language, rules, runbooks=sources.RUNBOOKS)  # type: ignore[arg-type]
     found: dict[str, Any] = msgspec.to_builtins(diagnosis)
     return found

@@ -1,6 +1,6 @@
 """Pasted output of GPU tools → snapshots: one file per format, told apart by looking.
 
-Reads text only; judges nothing. Face: `read`, `window_of`, and the errors of `errors.py`. Readers fill
+Reads text only; judges nothing. Face: `read`, `read_machines`, their windows, and `errors.py`. Readers fill
 sheets, `series.py` puts the formats of a text together, `assembling.py` makes snapshots of them.
 To add a format: write a reader that fills `Sheet`s (see `sheet.py`), and name it in `reading.py`.
 """
@@ -8,7 +8,7 @@ To add a format: write a reader that fills `Sheet`s (see `sheet.py`), and name i
 from __future__ import annotations
 
 from gpudiag.smi.errors import NothingOfAGpu, NothingPasted, NotText, RefusedXml, TooLarge
-from gpudiag.smi.reading import Reading, read, window_of
+from gpudiag.smi.reading import Reading, read, read_machines, window_of, window_of_reading
 
 __all__ = [
     "NotText",
@@ -18,5 +18,7 @@ __all__ = [
     "RefusedXml",
     "TooLarge",
     "read",
+    "read_machines",
     "window_of",
+    "window_of_reading",
 ]

@@ -6,10 +6,12 @@ said once about the whole text.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpudiag.model import GpuReading, Samples, Snapshot
 from gpudiag.smi.parts import Parts
 from gpudiag.smi.processes import processes_of
-from gpudiag.smi.series import buckets_of, series_of
+from gpudiag.smi.series import buckets_of, runs_of, series_of
 from gpudiag.smi.sheet import Draft, Sheet
 from gpudiag.smi.whole import complete, put_events
 
@@ -17,9 +19,21 @@ NODE = "pasted"
 _SAMPLED = (*Samples.__struct_fields__,)
 
 
-def snapshots_of(parts: Parts, now: float) -> list[Snapshot]:
-    """The snapshots of a paste. `now` stands for the time where the text shows none."""
-    series = series_of(parts.sheets, parts.missing, now)
+def snapshots_of(parts: Parts, now: float) -> list[list[Snapshot]]:
+    """The snapshots of each machine of a paste. `now` stands for the time where the text shows none.
+
+    What is said once about the whole text is said of the last machine.
+    """
+    *others, last = runs_of(parts.sheets)
+    if not others:
+        return [_snapshots(parts, last, now)]
+    parts.missing.add("other_machine")
+    mine = Parts(formats=parts.formats, missing=parts.missing)
+    return [*(_snapshots(replace(mine), runs, now) for runs in others), _snapshots(parts, last, now)]
+
+
+def _snapshots(parts: Parts, runs: dict[str, list[Sheet]], now: float) -> list[Snapshot]:
+    series = series_of(runs, now)
     snapshots = [_snapshot(bucket) for bucket in buckets_of(series)]
     complete(snapshots[-1], series, parts)
     put_events(snapshots, parts.events)

@@ -12,7 +12,7 @@ import html
 import re
 
 from gpudiag.smi.errors import LONGEST_BYTES, NotText, TooLarge
-from gpudiag.smi.machines import one_machine
+from gpudiag.smi.machines import Machines, machines_of
 from gpudiag.smi.prefixes import without_continuation_marks, without_log_prefix, without_quotes
 from gpudiag.smi.wrappings import out_of_json, without_escapes, without_panes
 
@@ -144,18 +144,17 @@ _BARE_XID = re.compile(r"Xid \([^()]{4,40}\): ?\d{1,6}\s{0,8}$")
 _LOG_START = re.compile(r"\s{0,8}(?:\[|<\d|NVRM|kernel|kern |nvidia|[A-Z][a-z]{2} [ \d]\d |\d{4}-)")
 
 
-def lines_of(text: str) -> tuple[list[str], set[str]]:
-    """Lines of cleaned text, with quotes, log prefixes and hard wraps undone; and what of it was left out."""
+def lines_of(text: str) -> tuple[Machines, set[str]]:
+    """Lines of cleaned text by machine, with quotes, log prefixes and hard wraps undone; and what is left out."""
     written = [line[:LONGEST_LINE] for line in text.split("\n")]
     if len(written) > MOST_LINES:
         written = [line for line in written if line and not line.isspace()]
     lines = _ends(written, MOST_LINES)
     left_out = {"long"} if len(lines) < len(written) else set()
     lines = without_continuation_marks(without_quotes(lines))
-    lines, others = one_machine(lines)
-    if others:
-        left_out.add("other_machine")
-    return _unwrapped(without_log_prefix(lines)), left_out
+    found = machines_of(lines)
+    parts = {name: _unwrapped(without_log_prefix(part)) for name, part in found.lines.items()}
+    return Machines(parts, found.told), left_out
 
 
 def _ends(lines: list[str], most: int) -> list[str]:

@@ -1,7 +1,7 @@
 """Which machine each line is of: labels of pdsh and srun, headings of clush and Ansible, shell prompts.
 
 Cards of the same model sit at the same addresses in every machine of a cluster, so nothing in the tool's own
-output tells two of them apart. Lines of one machine are read; that there are others is said.
+output tells two of them apart. Each machine's lines are read by themselves, never together.
 """
 
 # ruff: noqa: E501  (tables of facts)
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from gpudiag.smi.complaints import complaints_of
 
+MOST_MACHINES = 256  # of one text; of more the last ones, and those with an error line, are read
 LABELLED_SHARE = 0.75  # of the lines; the command itself stands without a label
 FAILED = "ERR!"  # a cell that could not be read
 LOOKED_AHEAD = 3  # lines in which a sample begins behind its heading
@@ -50,26 +52,59 @@ _NO_HOST = re.compile(
 )
 
 
-def one_machine(lines: Sequence[str]) -> tuple[list[str], bool]:
-    """The lines of one machine without their labels, and whether the text shows others as well.
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """The lines of each machine, without their labels, in the order of the text.
 
-    It is the last one with an error line or a cell that failed, or the last.
+    `told` is the one that is judged where nothing else decides: the last with an error line or a failed cell,
+    or the last. A text that names no machine, or one, is one without a name.
     """
+
+    lines: dict[str, list[str]]
+    told: str = ""
+
+    @property
+    def several(self) -> bool:
+        return len(self.lines) > 1
+
+
+def machines_of(lines: Sequence[str]) -> Machines:
+    """The machines whose output the lines are."""
     found = _without_numbers(lines)
-    return _labelled(found) or _headed(found) or (found, False)
+    return _labelled(found) or _headed(found) or Machines({"": found})
 
 
-def one_machine_of_log(lines: Sequence[str]) -> tuple[list[str], bool]:
-    """The lines of a kernel log without those of other machines, and whether there were any."""
+def machines_of_log(lines: Sequence[str]) -> Machines:
+    """The machines whose kernel log the lines are; a line without a name goes to all of them."""
     told = [line for line in lines if "NVRM" in line or "nvidia-nvswitch" in line]
     for pattern in (*_LABELS[:2], *_SYSLOG):
         labels = [pattern.match(line) for line in told]
         hosts = dict.fromkeys(label[1] for label in labels if label)
         if len(hosts) < 2 or not all(labels) or any(map(_LEVEL.fullmatch, hosts)):
             continue
-        chosen = _judged((label[1], line) for line, label in zip(told, labels, strict=True) if label)
-        return [line for line in lines if (m := pattern.match(line)) is None or m[1] == chosen], True
-    return list(lines), False
+        named = [(m[1] if (m := pattern.match(line)) else None, line) for line in lines]
+        shown = {label[1] for label in labels if label}
+        return _parted([(host, line) for host, line in named if host is None or host in shown])
+    return Machines({"": list(lines)})
+
+
+def _parted(named: Sequence[tuple[str | None, str]]) -> Machines:
+    """(machine or None, line) → the lines of each machine; those of no machine go to all."""
+    told, failed = _failing((machine, line) for machine, line in named if machine is not None)
+    names = list(dict.fromkeys(machine for machine, _ in named if machine is not None))
+    if len(names) > MOST_MACHINES:
+        others = [name for name in names if name != told and name not in failed]
+        first = [name for name in names if name in failed and name != told]
+        kept = {told, *[*others, *first][-(MOST_MACHINES - 1) :]}
+        names = [name for name in names if name in kept]
+    parts: dict[str, list[str]] = {name: [] for name in names}
+    for machine, line in named:
+        if machine is None:
+            for part in parts.values():
+                part.append(line)
+        elif machine in parts:
+            parts[machine].append(line)
+    return Machines(parts, told)
 
 
 def _without_numbers(lines: Sequence[str]) -> list[str]:
@@ -88,17 +123,19 @@ def _counts(numbers: Sequence[int | None]) -> bool:
     return bool(first) and list(numbers) == list(range(first or 0, (first or 0) + len(numbers)))
 
 
-def _judged(told: Iterable[tuple[str, str]]) -> str:
-    """The machine that is judged, out of (machine, line)."""
-    last = failed = ""
-    for machine, line in told:
+def _failing(named: Iterable[tuple[str, str]]) -> tuple[str, set[str]]:
+    """The machine that is judged where nothing else decides, and all with a line that fails."""
+    last = told = ""
+    failed = set()
+    for machine, line in named:
         last = machine
         if complaints_of([line])[0].kinds or FAILED in line:
-            failed = machine
-    return failed or last
+            told = machine
+            failed.add(machine)
+    return told or last, failed
 
 
-def _labelled(lines: Sequence[str]) -> tuple[list[str], bool] | None:
+def _labelled(lines: Sequence[str]) -> Machines | None:
     """Lines with a label before them, which names their machine; what has no label goes to all of them."""
     written = sum(bool(line) and not line.isspace() for line in lines)
     for pattern in _LABELS:
@@ -114,26 +151,22 @@ def _labelled(lines: Sequence[str]) -> tuple[list[str], bool] | None:
             continue
         if not any(machine is not None and _SAMPLE.match(line) for machine, line in bare):
             continue
-        chosen = _judged((machine, line) for machine, line in bare if machine is not None)
-        return [line for machine, line in bare if machine in (None, chosen)], len(machines) > 1
+        return _parted(bare)
     return None
 
 
-def _headed(lines: Sequence[str]) -> tuple[list[str], bool] | None:
+def _headed(lines: Sequence[str]) -> Machines | None:
     """The lines below the headings or prompts of one machine, where they name several."""
     marks = list(_headings(lines))
     if len({machine for _, machine in marks}) < 2:
         return None
-    parts: dict[str, list[str]] = {}
+    named: list[tuple[str | None, str]] = []
     ends = [at for at, _ in marks[1:]] + [len(lines)]
     for (start, machine), end in zip(marks, ends, strict=True):
         part = lines[start:end]
         if any(_SAMPLE.match(line) for line in part) or complaints_of(part)[0].kinds:
-            parts.setdefault(machine, []).extend(part)
-    if len(parts) < 2:
-        return None
-    chosen = _judged((machine, line) for machine, part in parts.items() for line in part)
-    return parts[chosen], True
+            named += [(machine, line) for line in part]
+    return _parted(named) if len({machine for machine, _ in named}) > 1 else None
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:

@@ -15,7 +15,7 @@ from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology
-from gpudiag.smi.machines import one_machine_of_log
+from gpudiag.smi.machines import Machines, machines_of_log
 from gpudiag.smi.messages import Log
 from gpudiag.smi.monitor import MonitorReader
 from gpudiag.smi.nvlink import read_nvlinks
@@ -47,33 +47,100 @@ class Reading:
 
 
 def read(text: str | bytes, now: float | None = None) -> Reading:
-    """Read pasted tool output.
+    """Read pasted tool output; of several machines the one that is judged where nothing else decides.
 
     `now` is the time where the text shows none. Raises NothingOfAGpu, TooLarge, NotText or RefusedXml.
     """
+    return read_machines(text, now)[-1][1]
+
+
+def read_machines(text: str | bytes, now: float | None = None) -> list[tuple[str, Reading]]:
+    """(name, reading) of each machine that the text shows; the last is the one that `read` gives.
+
+    A machine that the text does not name is called by its place, as in `#2`, where there are several.
+    """
     clean = cleaned(text_of(text))
-    parts = _parts(clean)
-    if not _of_a_gpu(parts):
+    moment = time.time() if now is None else now
+    found: list[tuple[str, list[Snapshot]]] = []
+    for name, parts in _parts_by_machine(clean):
+        if _of_a_gpu(parts):
+            found += [(name, snapshots) for snapshots in snapshots_of(parts, moment)]
+    if not found:
         raise refusal_of(clean)
-    return Reading(snapshots_of(parts, time.time() if now is None else now))
+    several = len(found) > 1
+    if several:
+        for _, snapshots in found:
+            _says_that_there_are_others(snapshots[-1])
+    return [
+        (name or (f"#{place}" if several else ""), Reading(snapshots))
+        for place, (name, snapshots) in enumerate(found, 1)
+    ]
 
 
 def window_of(text: str | bytes, now: float | None = None) -> Window:
     """The window of pasted tool output, ready to be examined."""
+    return window_of_reading(read(text, now))
+
+
+def window_of_reading(reading: Reading) -> Window:
+    """The window of what was read of one machine."""
     window = Window(NODE)
-    for snapshot in read(text, now).snapshots:
+    for snapshot in reading.snapshots:
         window.add(snapshot)
     return window
 
 
-def _parts(text: str) -> Parts:
-    parts = Parts()
-    text = _take_xml(text, parts)
-    lines, left_out = lines_of(text)
-    parts.missing |= left_out
-    logged, others = one_machine_of_log(log_lines(text))
-    if others:
-        parts.missing.add("other_machine")
+def _says_that_there_are_others(snapshot: Snapshot) -> None:
+    paste = snapshot.paste
+    if paste is not None and "other_machine" not in (paste.missing or ()):
+        paste.missing = sorted([*(paste.missing or ()), "other_machine"])
+
+
+def _parts_by_machine(text: str) -> list[tuple[str, Parts]]:
+    """What the text holds of each machine; the one that is judged where nothing else decides comes last.
+
+    What no line gives to a machine, XML and log lines of no name, is of that one.
+    """
+    whole = Parts()
+    text = _take_xml(text, whole)
+    shown, left_out = lines_of(text)
+    whole.missing |= left_out
+    logs = machines_of_log(log_lines(text))
+    if not shown.several and not logs.several:
+        return [("", _take_lines(whole, _only(shown), _only(logs)))]
+    if not logs.several:
+        logs = _logs_below(shown, logs)
+    told = shown.told if shown.several else logs.told
+    names = dict.fromkeys([*shown.lines, *logs.lines] if shown.several else logs.lines)
+    found = []
+    for name in [*(name for name in names if name != told), told]:
+        parts = whole if name == told else Parts(missing=set(left_out))
+        lines = shown.lines.get(name, [])
+        if not shown.several and name == told:
+            lines = _only(shown)  # whose table stands among the logs of several is not known
+        found.append((name, _take_lines(parts, lines, logs.lines.get(name, []))))
+    return found
+
+
+def _only(machines: Machines) -> list[str]:
+    return next(iter(machines.lines.values()))
+
+
+def _logs_below(shown: Machines, logs: Machines) -> Machines:
+    """The log lines among each machine's own, where none of them is of no machine."""
+    parts = {name: log_lines("\n".join(lines)) for name, lines in shown.lines.items()}
+    told = sum(map(_of_a_driver, logs.lines[""]))
+    if sum(_of_a_driver(line) for lines in parts.values() for line in lines) < told:
+        return Machines({shown.told: logs.lines[""]}, shown.told)
+    return Machines(parts, shown.told)
+
+
+def _of_a_driver(line: str) -> bool:
+    return "NVRM" in line or "nvidia-nvswitch" in line
+
+
+def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
+    """Read the lines of one machine, and of its kernel log, into its parts."""
     parts.events = events_of(logged)
     log = Log(lines)
     parts.failures, parts.shortages = failures_of(log), shortages_of(log)

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable
 from math import inf
 
+from gpudiag.smi.machines import MOST_MACHINES
 from gpudiag.smi.sheet import BUCKET_SECONDS, LIST_RANK, Draft, Row, Sheet
 from gpudiag.window import bus_key
 
+LOOKED_BACK = 16  # machines that a sample may go on with
 MOST_SAMPLES = 2_000  # of formats that are not folded as they are read
 PRIORITY = (
     "xml",
@@ -31,12 +33,29 @@ PRIORITY = (
 _MEMORY = ("memory_used_bytes", "memory_total_bytes", "memory_free_bytes")
 
 
-def series_of(sheets: list[Sheet], missing: set[str], now: float) -> list[Sheet]:
-    """The samples in time order, with what the other formats add to the last one, named and timed.
+def runs_of(sheets: list[Sheet]) -> list[dict[str, list[Sheet]]]:
+    """The samples of each format, by machine; the one whose samples stand last in the text is the last.
 
-    `missing` gets what the series shows to be missing; `now` stands for the time where no sample has one.
+    Machines are told apart by cards of the same number that are others.
     """
-    series, others = _series(sheets, missing)
+    by_format: dict[str, list[Sheet]] = {}
+    for sheet in sheets:
+        by_format.setdefault(sheet.format, []).append(sheet)
+    found = {name: _by_machine(run[-MOST_SAMPLES:]) for name, run in by_format.items()}
+    most = max(map(len, found.values()), default=1)
+    machines: list[dict[str, list[Sheet]]] = [{} for _ in range(most)]
+    for name, runs in found.items():
+        for machine, run in zip(machines[most - len(runs) :], runs, strict=True):
+            machine[name] = run
+    return machines
+
+
+def series_of(runs: dict[str, list[Sheet]], now: float) -> list[Sheet]:
+    """One machine's samples in time order, with what the other formats add to the last one, named and timed.
+
+    `now` stands for the time where no sample has one.
+    """
+    series, others = _series(runs)
     if not series:
         series = [Sheet("lines")]
     for other in others:
@@ -67,12 +86,8 @@ def buckets_of(series: list[Sheet]) -> Iterable[list[Sheet]]:
 # ------------------------------------------------------------------------------------- one format
 
 
-def _series(sheets: list[Sheet], missing: set[str]) -> tuple[list[Sheet], list[Sheet]]:
+def _series(runs: dict[str, list[Sheet]]) -> tuple[list[Sheet], list[Sheet]]:
     """The samples of the format that has the most, and one sample of each other format."""
-    by_format: dict[str, list[Sheet]] = {}
-    for sheet in sheets:
-        by_format.setdefault(sheet.format, []).append(sheet)
-    runs = {name: _one_machine(run[-MOST_SAMPLES:], missing) for name, run in by_format.items()}
     if not runs:
         return [], []
     order = sorted(runs, key=lambda name: (-len(runs[name]), PRIORITY.index(name)))
@@ -81,26 +96,43 @@ def _series(sheets: list[Sheet], missing: set[str]) -> tuple[list[Sheet], list[S
     return runs[order[0]], [runs[name][-1] for name in sorted(order[1:], key=PRIORITY.index)]
 
 
-def _one_machine(sheets: list[Sheet], missing: set[str]) -> list[Sheet]:
-    """Samples of one machine in order; parts of one sample (`-i 0`, `-i 1`) put together."""
-    run: list[Sheet] = []
+def _by_machine(sheets: list[Sheet]) -> list[list[Sheet]]:
+    """Samples in order, a run for each machine; parts of one sample (`-i 0`, `-i 1`) put together.
+
+    A machine that comes again goes on with its run.
+    """
+    runs: list[list[Sheet]] = []
     for sheet in sheets:
-        before = run[-1] if run else None
-        if before is None:
-            run.append(sheet)
-        elif _strangers(before, sheet):
-            if sheet.format in ("query", "xml") or not _same_indexes(before, sheet):
-                _append(before, sheet)
-            else:
-                missing.add("other_machine")
-                run = [sheet]
+        mine = next(
+            (run for run in reversed(runs[-LOOKED_BACK:]) if not _other_machine(run[-1], sheet)), None
+        )
+        if mine is None:
+            runs.append([sheet])
+            continue
+        runs.remove(mine)
+        runs.append(mine)
+        before = mine[-1]
+        if _strangers(before, sheet):
+            _append(before, sheet)
         elif _completes(before, sheet):
-            for mine, other in zip(before.gpus, sheet.gpus, strict=True):
-                _fill_draft(mine, other)
+            for draft, other in zip(before.gpus, sheet.gpus, strict=True):
+                _fill_draft(draft, other)
             _merge_heads(before, sheet)
         else:
-            run.append(sheet)
-    return run
+            mine.append(sheet)
+    return runs[-MOST_MACHINES:]
+
+
+def _other_machine(one: Sheet, other: Sheet) -> bool:
+    """Whether the samples are of two machines: other cards with the same numbers or addresses."""
+    if not _strangers(one, other):
+        return False
+    if one.format in (
+        "query",
+        "xml",
+    ):  # these number what they print: cards of other addresses are more of them
+        return bool(_addresses(one) & _addresses(other))
+    return _same_indexes(one, other)
 
 
 def _completes(one: Sheet, other: Sheet) -> bool:
@@ -121,6 +153,10 @@ def _strangers(one: Sheet, other: Sheet) -> bool:
         a.index == b.index and a.identity == b.identity for a, b in zip(one.gpus, other.gpus, strict=True)
     ):
         return False
+    ours = {d.values["uuid"] for d in one.gpus if "uuid" in d.values}
+    uuids = {d.values["uuid"] for d in other.gpus if "uuid" in d.values}
+    if ours and uuids:
+        return not ours & uuids  # the cards of two machines may sit at the same addresses
     mine, theirs = _identities(one), _identities(other)
     if mine and theirs:
         return not mine & theirs
@@ -138,6 +174,10 @@ def _identities(sheet: Sheet) -> set[str]:
         elif uuid:
             found.add(uuid)
     return found
+
+
+def _addresses(sheet: Sheet) -> set[str]:
+    return {bus_key(draft.values["bus_id"]) for draft in sheet.gpus if "bus_id" in draft.values}
 
 
 def _same_indexes(one: Sheet, other: Sheet) -> bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import msgspec
 import pytest
 
+from gpudiag.examine import default_rules
+from gpudiag.explain import explain
 from gpudiag.model import Snapshot
+from gpudiag.pasted import judge
 from gpudiag.smi import read
 from tests.smi.tables import gpu, machine
-from tests.smi.writers import csv, query, table
+from tests.smi.writers import csv, query, table, xml
 
 MIB = 1 << 20
 BUSY = machine(gpu(0, utilization_percent=99, ecc_uncorrected_volatile=4, memory_used_bytes=70_000 * MIB))
@@ -159,3 +164,115 @@ def test_the_log_of_one_machine_is_whole(label: str) -> None:
 
     assert {13, 31, 43} == {event.number for event in snapshot.events or ()}
     assert snapshot.paste is not None and "other_machine" not in (snapshot.paste.missing or [])
+
+
+# ------------------------------------------------------------------------- which machine is told of
+
+ECC = machine(gpu(0, ecc_uncorrected_volatile=4), gpu(1))
+
+
+def answer(text: str, language: Any = "en") -> dict[str, Any]:
+    rules = default_rules()
+    built: dict[str, Any] = msgspec.to_builtins(explain(judge(text, rules, now=1.0), language, rules))
+    return built
+
+
+def of_several(said: dict[str, Any]) -> str:
+    """What the answer says of the machines of the text."""
+    found = [finding for finding in said["findings"] if finding["rule"] == "paste-incomplete"]
+    assert len(found) == 1
+    headline: str = found[0]["headline"]
+    return headline
+
+
+def prompts(*machines: tuple[str, str]) -> str:
+    return "\n".join(f"root@{name}:~# nvidia-smi\n{text}" for name, text in machines)
+
+
+def labels(*machines: tuple[str, str]) -> str:
+    return "\n".join(labelled(f"{name}: ", text) for name, text in machines)
+
+
+@pytest.mark.parametrize("join", [prompts, labels])
+@pytest.mark.parametrize("write", WRITERS, ids=["table", "query", "csv"])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_the_worst_machine_is_told_of_wherever_it_stands(join: Any, write: Writer, at: int) -> None:
+    shown = [("gpu01", write(FREE)), ("gpu02", write(FREE)), ("gpu03", write(FREE))]
+    shown[at] = (shown[at][0], write(machine(gpu(0, temperature_celsius=900), gpu(1))))
+
+    said = answer(join(*shown))
+
+    assert ("unknown", "impossible-value") == (said["verdict"]["severity"], said["verdict"]["rule"])
+    assert said["verdict"]["headline"].startswith(f"{shown[at][0]}: ")
+
+
+@pytest.mark.parametrize("join", [prompts, labels])
+def test_other_machines_that_look_broken_are_named_the_worst_first(join: Any) -> None:
+    lost = table(ECC).replace("31C    P0             70W", "ERR!  ERR!           ERR! ")
+    text = join(
+        ("gpu01", table(ECC)),
+        ("gpu02", table(FREE)),
+        ("gpu03", lost),
+        ("gpu04", lost),
+        ("gpu05", table(FREE)),
+    )
+
+    said = answer(text)
+
+    assert ("critical", "gpu-lost-bus") == (said["verdict"]["severity"], said["verdict"]["rule"])
+    assert "the text holds 5 machines; this is said of gpu04; a warning or worse also on gpu03, gpu01" == (
+        of_several(said)
+    )
+    assert "gpu03, gpu01" in of_several(answer(text, "ko"))
+
+
+def test_a_counter_is_enough_on_a_machine_that_no_line_names() -> None:
+    other = machine(gpu(0, bus_id="00000000:AA:00.0"))
+    said = answer(table(ECC) + "\n" + table(other))
+
+    assert "ecc-uncorrectable-new" == said["verdict"]["rule"]
+    assert "the text holds 2 machines; this is said of #1" == of_several(said)
+
+
+@pytest.mark.parametrize("write", [query, xml])
+def test_cards_of_other_uuids_at_the_same_addresses_are_another_machine(write: Writer) -> None:
+    one = machine(gpu(0, uuid="GPU-0000000a-1111-2222-3333-000000000000", row_remap_failed=True))
+    other = machine(gpu(0, uuid="GPU-0000000b-1111-2222-3333-000000000000"), at=5)
+
+    said = answer(write(one) + "\n" + write(other))
+
+    assert "row-remap-failed" == said["verdict"]["rule"]
+    assert "#1" in of_several(said)
+
+
+def test_a_machine_that_is_well_stands_beside_others_that_are() -> None:
+    said = answer(prompts(("gpu01", table(FREE)), ("gpu02", table(FREE))))
+
+    assert {"ok"} == {each["verdict"]["severity"] for each in said["gpus"]}
+    assert "the text holds 2 machines; this is said of gpu02" == of_several(said)
+
+
+def test_the_log_below_a_heading_is_of_its_machine() -> None:
+    first = f"{table(FREE)}\nroot@gpu01:~# dmesg | grep NVRM ; nvidia-smi -L\n[   12.5] {LOST}"
+    said = answer(prompts(("gpu01", first), ("gpu02", table(FREE))))
+
+    assert "gpu-lost-bus" == said["verdict"]["rule"]
+    assert said["verdict"]["headline"].startswith("gpu01: ")
+
+
+def test_machines_whose_samples_take_turns_are_two() -> None:
+    there = [machine(gpu(0, bus_id="00000000:AA:00.0"), at=at) for at in (5.0, 35.0)]
+    here = [machine(gpu(0, ecc_uncorrected_volatile=4), at=at) for at in (0.0, 30.0)]
+    text = "\n".join(table(sample) for pair in zip(here, there, strict=True) for sample in pair)
+
+    said = answer(text)
+
+    assert "this is said of #1" in of_several(said)
+    assert "the text holds 2 machines" in of_several(said)
+
+
+def test_a_word_that_names_the_machine_stands_in_the_commands() -> None:
+    said = answer(prompts(("gpu01", table(ECC)), ("gpu02", table(FREE))))
+
+    commands = [step["command"] or "" for f in said["gpus"][0]["findings"] for step in f["next_steps"]]
+    assert any("nodename=gpu01 " in command for command in commands)

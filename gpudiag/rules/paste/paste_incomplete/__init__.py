@@ -4,9 +4,10 @@ from gpudiag.model import Evidence, PasteReading
 from gpudiag.rule import TEXT, Fires, measured, rule
 from gpudiag.window import Window
 
+MOST_NAMED = 8
+
 # which part is missing → the wording, in the order in which one is chosen
 VARIANTS = {
-    "other_machine": "other-machine",
     "joined": "joined",
     "gpus": None,
     "document": "cut-short",
@@ -29,8 +30,22 @@ def paste_incomplete(node: Window) -> Fires | None:
     paste = node.latest.paste if node.latest else None
     if paste is None or not paste.missing:
         return None
+    if "other_machine" in paste.missing:
+        return _of_several(paste)
     variant = next((name for part, name in VARIANTS.items() if part in paste.missing), "cut-short")
     return Fires(_numbers(paste), variant=variant, words={"command": _command(paste)})
+
+
+def _of_several(paste: PasteReading) -> Fires:
+    """Which machine is judged, and which of the others look broken."""
+    broken = paste.broken_machines or []
+    more = len(broken) - MOST_NAMED
+    named = ", ".join(broken[:MOST_NAMED]) + (f" (+{more})" if more > 0 else "")
+    return Fires(
+        (measured("machines", paste.machines or 2, source="pasted text"),),
+        variant="others-broken" if broken else "other-machine",
+        words={"command": _command(paste), "machine": paste.machine or "#2", "broken": named},
+    )
 
 
 def _numbers(paste: PasteReading) -> tuple[Evidence, ...]:

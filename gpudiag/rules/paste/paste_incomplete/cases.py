@@ -21,6 +21,15 @@ def _listing() -> Window:
     return _lacks("state")
 
 
+def _two_machines() -> Window:
+    return sample(shown(), missing=["other_machine"], machine="gpu02", machines=2)
+
+
+def _ten_broken() -> Window:
+    names = [f"gpu{number:02}" for number in range(1, 11)]
+    return sample(shown(), missing=["other_machine"], machine="gpu12", machines=12, broken_machines=names)
+
+
 def _no_process_part() -> Window:
     return sample(shown(), process_list="absent")
 
@@ -31,7 +40,8 @@ CASES = [
     Case("a process list without its GPUs", _only_processes, "fires", gpu=None, variant="fragment"),
     Case("a list without its end", lambda: _lacks("processes"), "fires", gpu=None, variant="process-list"),
     Case("all lines run together", lambda: _lacks("joined"), "fires", gpu=None, variant="joined"),
-    Case("two machines", lambda: _lacks("other_machine"), "fires", gpu=None, variant="other-machine"),
+    Case("two machines", _two_machines, "fires", gpu=None, variant="other-machine"),
+    Case("twelve machines, ten look broken", _ten_broken, "fires", gpu=None, variant="others-broken"),
     Case("a list of GPUs without their state", _listing, "fires", gpu=None, variant="no-state"),
     Case("one of four attached GPUs", lambda: _lacks("fewer"), "fires", gpu=None, variant="fewer"),
     Case("a whole table", lambda: sample(shown()), "clear", gpu=None),

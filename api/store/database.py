@@ -46,6 +46,7 @@ class Database:
     def _opened(self) -> Engine:
         engine, file = open_engine(self.url), file_of(self.url)
         self._inode = _inode(file) if file is not None else None
+        self._log_inode = _inode(outside.log_of(file)) if file is not None else None
         return engine
 
     @property
@@ -93,11 +94,36 @@ class Database:
         file = self.file
         if file is None or not self.embedded:
             return None
+        if self._log_inode != _inode(outside.log_of(file)):
+            return self._rescue_log(file)
         with named_errors(self.engine), contextlib.closing(self.engine.raw_connection()) as raw:
             cursor = raw.cursor()
             _, pages, moved = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             (page_bytes,) = cursor.execute("PRAGMA page_size").fetchone()
         return self.kept_log.note(file, (pages - moved) * page_bytes)
+
+    def _rescue_log(self, file: Path) -> Sentence | None:
+        """Move what a removed log holds into the file, and begin a new one; what there is to say of it.
+
+        A crash would find nothing of it. The writer still has it open; who opens the file anew meets a log
+        without what its index tells, which reads as a failing disk.
+        """
+        log = outside.log_of(file)
+        with self._pen, named_errors(self.engine):
+            if not outside.has_removed(log):  # all have closed it, and it was begun anew
+                self._log_inode = _inode(log)
+                return None
+            if self._writer is None or self._inode != _inode(file):
+                return None
+            raw = self._writer.connection.driver_connection
+            assert raw is not None
+            _, pages, moved = raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if moved < pages:
+                return None  # somebody reads what was there before: the next time
+            self._drop_writer()
+            self.engine.dispose()
+            self._log_inode = _inode(log)
+        return Sentence("store.log.removed", where=log)
 
     def look(self) -> None:
         """Read a little of the file past every cache; raises StoreCorrupt when another program spoilt it."""

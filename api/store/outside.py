@@ -65,6 +65,20 @@ class KeptLog:
         return Sentence("store.log.emptied", where=file)
 
 
+def log_of(file: Path) -> Path:
+    """Where SQLite keeps the log of a file."""
+    return Path(f"{file}-wal")
+
+
+def has_removed(path: Path) -> bool:
+    """Whether this process has a file of that name open that is no longer there by any name."""
+    for handle in Path("/proc/self/fd").glob("*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(handle) == f"{path.absolute()} (deleted)":
+                return True
+    return False
+
+
 def others(path: Path) -> str:
     """Programs that have the file open beside us, as far as this user may see: `sqlite3 (pid 4121)`."""
     found = []

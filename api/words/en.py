@@ -131,6 +131,10 @@ SENTENCES: dict[str, str] = {
         "end that program or its transaction"
     ),
     "store.log.nobody": "nobody whom this user may see",
+    "store.log.removed": (
+        "store: another program removed the log {where} under the running server; all of it is in the file "
+        "now, and a new log was begun. A crash meanwhile would have lost the latest reports"
+    ),
     "store.log.emptied": "store {where}: its log is moved into the file again",
     "store.busy": "store {where} is held by another process; is another gpudiag running on it?",
     "store.closed": "store {where} cannot be opened; may this user write there? See --store",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from api.store import Store, StoreCorrupt, StoreError
 from api.store.engine import MOST_LOG_BYTES, PAGE_BYTES
+from api.store.outside import log_of
 from api.store.snapshots import NewSnapshot
 
 NOW = 1_764_400_000.0
@@ -116,6 +118,49 @@ def test_a_file_that_was_taken_away_is_noticed(
     store.start_afresh()
     store.look()
     assert store.snapshots.count() == 0
+
+
+def after_a_crash(file: Path, folder: Path) -> int:
+    """Snapshots that another process finds in what lies there now."""
+    folder.mkdir()
+    for each in (file, log_of(file)):
+        shutil.copy(each, folder / each.name)
+    with contextlib.closing(sqlite3.connect(folder / file.name)) as opened:
+        return int(opened.execute("SELECT count(*) FROM snapshots").fetchone()[0])
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_log_that_was_removed_is_moved_into_the_file_and_begun_anew(
+    store: Store, file: Path, reports: Reports, tmp_path: Path, moved: bool
+) -> None:
+    reports.come(10)
+    if moved:
+        store.checkpoint()
+    log_of(file).unlink()
+    reports.come(10)
+    told = store.checkpoint()
+    reports.come(5)
+
+    assert told is not None and f"{file}-wal" in told.said("en") and f"{file}-wal" in told.said("ko")
+    assert after_a_crash(file, tmp_path / "crash") == store.snapshots.count() == 25
+    assert store.checkpoint() is None
+    store.look()
+
+
+def test_a_log_that_somebody_still_reads_is_moved_when_they_have_ended(
+    store: Store, file: Path, reports: Reports, tmp_path: Path
+) -> None:
+    reports.come(10)
+    with store.reading() as before:
+        before.exec_driver_sql("SELECT count(*) FROM snapshots").scalar()
+        reports.come(10)
+        log_of(file).unlink()
+        kept = store.checkpoint()
+    told = store.checkpoint()
+    reports.come(5)
+
+    assert kept is None and told is not None
+    assert after_a_crash(file, tmp_path / "crash") == 25
 
 
 def test_a_look_goes_well_while_rows_are_deleted(store: Store) -> None:

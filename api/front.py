@@ -60,10 +60,11 @@ class Front:
 
     def _answer(self, answer: Answer, report: Report) -> None:
         _, refuse = self._waiting.pop(report, (0.0, None))
+        error, report.error = report.error, None  # its traceback holds the report: each would keep the other
         if refuse is None:
             return  # it took too long, and that was said
-        if report.error is not None:
-            refuse(report.error)
+        if error is not None:
+            refuse(error)
             return
         body = msgspec.json.encode(report.answer())
         answer("200 OK", [*HEADERS, ("Content-Length", str(len(body)))], body)
@@ -71,6 +72,7 @@ class Front:
     def _refuse(self, environ: dict[str, Any], answer: Answer, error: BaseException) -> None:
         environ[REFUSED] = error
         answer(*whole(self._app, environ))
+        error.__traceback__ = None  # it holds this call, which holds the error
 
     def look(self) -> None:
         """Refuse what has waited for too long: it may be stored, or not."""

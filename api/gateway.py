@@ -14,7 +14,7 @@ WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Headers = list[tuple[str, str]]
 
 ANSWER = "gpudiag.answer"
-LATER: tuple[bytes, ...] = ()
+LATER: Iterable[bytes] = iter(())  # the only one of its kind, as () would not be
 
 _ENVIRON: dict[str, Any] = {
     "GATEWAY_INTERFACE": "CGI/1.1",

@@ -110,5 +110,5 @@ class Turns:
         for task in tasks:
             try:
                 task.finish()
-            except Exception:
+            except BaseException:  # this thread is the only one
                 log.exception("whoever waits for a task could not be told that it is done")

@@ -28,6 +28,7 @@ from api.store.snapshots import NewSnapshot, pack, start_key
 from api.together import EVERY_SECONDS
 from api.turns import Task, Turns
 from api.words import Worded
+from gpudiag.errors import GpudiagError
 
 log = logging.getLogger("gpudiag.writer")
 
@@ -159,6 +160,9 @@ class Writer:
         """Whether a report is one; else its sender is told what is wrong with it."""
         try:
             report.read(self.keep)
+        except GpudiagError as error:
+            report.error = error
+            error.__traceback__ = error.__context__ = None  # they hold the body until the turn is over
         except Exception as error:
             report.error = error
         return report.error is None

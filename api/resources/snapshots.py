@@ -26,9 +26,8 @@ snapshots = Blueprint("snapshots", __name__)
 @needs("agent")
 def report() -> Response:
     """Store what is reported; where that was tried already (see api/front.py), say why it was refused."""
-    refused = request.environ.pop(REFUSED, None)
-    if refused is not None:
-        raise refused
+    if REFUSED in request.environ:
+        raise request.environ.pop(REFUSED)  # nameless: its traceback would hold the name, and so itself
     here = parts()
     arrived = received(here, request.environ, request.get_data(cache=False), g.token)
     return json_answer(here.writer.submit(arrived).answer())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -13,8 +14,9 @@ from werkzeug.test import EnvironBuilder
 
 from api.front import Front
 from api.gateway import ANSWER, LATER, WsgiApp, gateway, whole
+from api.reports import Report
 from api.server import THREADS
-from gpudiag.client import Client
+from gpudiag.client import Busy, Client, Refused
 from tests.api.conftest import Api, ReportingNode
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -133,6 +135,35 @@ def test_a_report_that_is_none_is_refused_in_words_and_the_next_one_is_taken(
     assert b"gpus[0].index" in wrong[0][2]
 
 
+def test_nothing_of_a_refused_report_stays_in_memory(api: Api, node: ReportingNode) -> None:
+    (body,) = node.unsent(seconds=10)
+    api.clock.now = node.now
+    wrong = body.replace(b'"index":0', b'"index":"zero"', 1)
+    with uncollected():
+        with pytest.raises(Refused):
+            api.ask("POST", "/v1/snapshots", wrong)
+        impatient = Front(flask_of(api), api.parts, patience=0.0)
+        with busy(api):
+            reported(impatient, wrong)
+            impatient.look()
+        api.parts.writer.stop()
+        with pytest.raises(Busy):
+            api.ask("POST", "/v1/snapshots", body)
+
+        until(lambda: not any(isinstance(thing, Report) for thing in gc.get_objects()))
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """While nobody looks for what holds itself: the server does so rarely, and bodies are large."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def test_a_report_that_waits_when_the_server_stops_is_stored_and_answered(
     api: Api, node: ReportingNode
 ) -> None:
@@ -216,6 +247,17 @@ def test_an_application_answers_at_once(body: Iterable[bytes]) -> None:
     assert seen["PATH_INFO"] == "/x"
     assert seen["wsgi.multithread"] is True
     assert not isinstance(body, Closing) or body.closed
+
+
+def test_an_answer_without_a_body_is_one() -> None:
+    def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        start_response("204 NO CONTENT", [])
+        return ()
+
+    protocol = Protocol()
+    gateway(app)(protocol, {})
+
+    assert protocol.said == [(204, {}, b"")]
 
 
 def test_an_application_answers_later() -> None:

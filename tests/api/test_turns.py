@@ -169,11 +169,12 @@ def test_even_what_ends_programs_ends_only_its_own_turn(desk: Desk) -> None:
     assert desk.written == [["b"]]
 
 
-def test_one_who_cannot_be_told_keeps_nobody_else_waiting(desk: Desk) -> None:
+@pytest.mark.parametrize("error", [ConnectionError("gone"), SystemExit(1)], ids=["error", "exit"])
+def test_one_who_cannot_be_told_keeps_nobody_else_waiting(desk: Desk, error: BaseException) -> None:
     told: list[str] = []
 
     def hang_up(letter: Letter) -> None:
-        raise ConnectionError("gone")
+        raise error
 
     with desk.held():
         desk.turns.hand_in(Letter("a", hang_up))

@@ -39,7 +39,8 @@ NUMBERS = frozenset(  # one word each, for a column of 130 lines would hide the 
     num_dense_layers moe_layer_start_index moe_num_shared_experts num_shared_expert inner_hidden_size
     ff_intermediate_size shared_intermediate_size vocab_size_per_layer_input hidden_size_per_layer_input
     interleave_moe_layer_step expert_layer_period expert_layer_offset moe_layer_freq depth encoder_layers
-    encoder_ffn_dim image_size patch_size max_num_tiles bits w_bit num_bits""".split()  # noqa: SIM905
+    encoder_ffn_dim image_size patch_size max_num_tiles
+    num_mem_blocks adapter_rank attention_hidden_size bits w_bit num_bits""".split()  # noqa: SIM905
 )
 # Those of them that may hold one value per layer.
 LISTS = frozenset(
@@ -228,7 +229,7 @@ def open_config(root: Json) -> Config:
 def _check(part: Mapping[str, Json], depth: int = 0, tower: bool = False) -> None:
     """Raise KvError for a key of NUMBERS that holds no usable number, here or in nested objects."""
     for name, value in part.items():
-        if value is None:
+        if value is None or (name == "mamba_dt_rank" and value == "auto"):
             continue
         if name in NUMBERS:
             _check_number(value, name, tower)

@@ -35,6 +35,10 @@ UNGATED = [
 ]
 
 
+# Families whose layers have none of their own; those of Zamba lie in the blocks that its layers share.
+WITHOUT = ("mamba", "mamba2", "falcon_mamba", "zamba", "zamba2")
+
+
 class FeedForward:
     """What a config says of the feed-forward parts of its layers."""
 
@@ -66,7 +70,7 @@ class FeedForward:
         blocks = text.get("block_configs")
         if isinstance(blocks, list) and self._block(index).get("no_op"):
             return None
-        if self.config.family in ("mamba", "mamba2", "falcon_mamba"):
+        if self.config.family in WITHOUT:
             return None
         return "experts" if self._expert_count() and not self._stays_dense(index) else "dense"
 

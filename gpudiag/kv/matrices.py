@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpudiag.kv.config import Config
 from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
-from gpudiag.kv.traits import heads
+from gpudiag.kv.traits import heads, latent
 
 # Families with biases on query, key and value although attention_bias may be absent.
 QKV_BIAS = {
@@ -45,7 +45,9 @@ class Mixer:
         self.hidden = heads.hidden_size(config)
 
     def matrices(self, part: Part) -> Iterator[Matrices]:
-        if isinstance(part, Attention):
+        if isinstance(part, Attention) and latent.is_latent(self.config):
+            yield from self._latent(latent.absorbed(self.config))  # kept expanded, stored as a latent
+        elif isinstance(part, Attention):
             yield from self._attention(part)
         elif isinstance(part, Latent):
             yield from self._latent(part)
@@ -72,7 +74,8 @@ class Mixer:
 
     def _latent(self, part: Latent) -> Iterator[Matrices]:
         query_rank = self.config.text.get("q_lora_rank")
-        nope_rope = part.unabsorbed_dims - self._value_dim(part)
+        value = latent.value_dim(self.config)
+        nope_rope = part.unabsorbed_dims - value
         per_head = part.query_heads * nope_rope
         if query_rank:
             yield Matrices("attention", self.hidden * query_rank, sharded=False)
@@ -82,15 +85,12 @@ class Mixer:
         yield Matrices("attention", self.hidden * (part.rank + part.rope_dim), sharded=False)
         expanded = part.unabsorbed_dims - part.rope_dim  # key without rope, and value
         yield Matrices("attention", part.query_heads * part.rank * expanded)
-        yield Matrices("attention", part.query_heads * self._value_dim(part) * self.hidden)
+        yield Matrices("attention", part.query_heads * value * self.hidden)
         if part.index_dim:
             index = (
                 int(self.config.text.get("index_n_heads") or 1) * part.index_dim * (query_rank or self.hidden)
             )
             yield Matrices("indexer", index + self.hidden * part.index_dim, sharded=False)
-
-    def _value_dim(self, part: Latent) -> int:
-        return int(self.config.text.get("v_head_dim") or self.config.text.get("qk_nope_head_dim") or 128)
 
     def _state(self, part: State) -> Iterator[Matrices]:
         if part.design == "gated delta":
@@ -102,7 +102,8 @@ class Mixer:
             yield Matrices("mamba", self.hidden * (wide + inner))
         elif part.design == "mamba":
             inner = part.conv_width
-            rank = int(self.config.text.get("mamba_dt_rank") or 0) or self.hidden // 16
+            named = self.config.text.get("mamba_dt_rank")
+            rank = int(named) if named and named != "auto" else -(-self.hidden // 16)
             small = inner * (rank + 3 * part.matrix // inner) + rank * inner
             yield Matrices("mamba", 3 * self.hidden * inner + small)
         elif part.design == "kda":

@@ -91,6 +91,8 @@ def notes(
         found.append(note("weights-from-name", dtype=calculation.form.name))
     if calculation.form.name == "mxfp4" and calculation.model.weights.pads_experts:
         found.append(note("mxfp4-padding"))
+    if calculation.model.weights.guesses_head:
+        found.append(note("beta-head"))
     if calculation.form.unread:
         found.append(note("weights-unread", method=calculation.form.unread))
     if calculation.form.mixed:
@@ -122,10 +124,10 @@ def _checkpoint_counts(calculation: Calculation) -> bool:
 def _weights_kind(calculation: Calculation) -> str:
     if _checkpoint_counts(calculation):
         return "measured"
-    padded = calculation.form.name == "mxfp4" and calculation.model.weights.pads_experts
-    form = calculation.form
-    estimated = padded or form.name in GGUF_RECIPES or form.unread or form.mixed or _unconfirmed(calculation)
-    return "inferred" if estimated else "calculated"
+    form, count = calculation.form, calculation.model.weights
+    padded = form.name == "mxfp4" and count.pads_experts
+    estimated = padded or form.name in GGUF_RECIPES or form.unread or form.mixed or count.guesses_head
+    return "inferred" if estimated or _unconfirmed(calculation) else "calculated"
 
 
 def sources(calculation: Calculation) -> list[str]:

@@ -15,10 +15,11 @@ from gpudiag.kv.cache import partition
 from gpudiag.kv.config import Config
 from gpudiag.kv.families import ties_embeddings
 from gpudiag.kv.feedforward import FeedForward
-from gpudiag.kv.layers import CrossAttention, Part
+from gpudiag.kv.layers import Attention, CrossAttention, Part
 from gpudiag.kv.matrices import Matrices, Mixer
 from gpudiag.kv.quantization import Format
 from gpudiag.kv.shape import ModelShape
+from gpudiag.kv.shared import own_matrices, shared_matrices, shares_blocks
 from gpudiag.kv.traits import heads
 
 # Kernels for MXFP4 pad experts to multiples of this; 6 to 9 % of the weights were measured for gpt-oss.
@@ -26,6 +27,8 @@ PADDED_TO = 256
 WHOLE_TOWERS = ("kimi_vl", "kimi_k25")
 MXFP4_PADDING = 1.072
 MOST_BYTES = 2**60
+# Families whose smaller models reuse the embedding as output head and whose larger ones do not.
+HEAD_UNSAID = ("minicpm",)
 
 Layer = tuple[Matrices, ...]
 
@@ -51,6 +54,11 @@ class WeightCount:
         """Whether MXFP4 kernels pad this model's experts: their width is no multiple of what kernels take."""
         return self.has_experts and bool(self.hidden % PADDED_TO)
 
+    @property
+    def guesses_head(self) -> bool:
+        """Whether the config leaves open that the output head is the embedding; it is counted apart then."""
+        return self.config.family in HEAD_UNSAID and self.config.get("tie_word_embeddings") is None
+
     def bytes(self, form: Format, tp: int = 1, pp: int = 1, draft: bool = False) -> int:
         """Bytes on the GPU that holds most, `tp` GPUs in each of `pp` stages."""
         counted = self._counted(pp, draft)
@@ -70,6 +78,8 @@ class WeightCount:
             for layer, times in Counter(self.layers[first : first + size]).items():
                 for one in layer:
                     stage[one] += times
+            if shares_blocks(self.config):
+                stage.update(shared_matrices(self.config, self.shape.layers[first : first + size]))
             stage.update(self._first() if number == 0 else ())
             if number == pp - 1:
                 stage.update(self._last())
@@ -136,7 +146,10 @@ class WeightCount:
 
     def _layer(self, index: int, parts: tuple[Part, ...]) -> Iterator[Matrices]:
         for part in parts:
-            yield from self.mixer.matrices(part)
+            if isinstance(part, Attention) and shares_blocks(self.config):
+                yield from own_matrices(self.config)
+            else:
+                yield from self.mixer.matrices(part)
         yield from self.feed_forward.matrices(index, bool(parts))
         yield Matrices("norm", 2 * self.hidden, linear=False, sharded=False)
 

@@ -332,3 +332,55 @@ WHISPER: Config = {
     "max_target_positions": 448,
     "vocab_size": 51866,
 }
+
+ZAMBA_2: Config = {  # the defaults of Zamba2Config, with the heads and blocks of the 2.7B model
+    "model_type": "zamba2",
+    "hidden_size": 2560,
+    "intermediate_size": 10240,
+    "num_hidden_layers": 54,
+    "layers_block_type": (["mamba"] + (["mamba"] * 5 + ["hybrid"]) * 7)
+    + ["mamba"] * 4
+    + ["hybrid"]
+    + ["mamba"] * 3
+    + ["hybrid"]
+    + ["mamba"] * 2,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 32,
+    "attention_head_dim": 160,
+    "num_mem_blocks": 2,
+    "adapter_rank": 128,
+    "mamba_d_state": 64,
+    "mamba_ngroups": 1,
+    "n_mamba_heads": 80,
+    "mamba_headdim": 64,
+    "vocab_size": 32000,
+}
+
+ZAMBA: Config = {  # the defaults of ZambaConfig, which are those of Zamba-7B-v1
+    "model_type": "zamba",
+    "hidden_size": 3712,
+    "intermediate_size": 14848,
+    "num_hidden_layers": 76,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 16,
+    "attention_head_dim": 464,
+    "n_mamba_heads": 2,
+    "mamba_dt_rank": "auto",
+    "attn_layer_period": 6,
+    "attn_layer_offset": 4,
+    "vocab_size": 32000,
+}
+
+MINICPM_3: Config = {  # the defaults of MiniCPM3Config, which are those of MiniCPM3-4B
+    "model_type": "minicpm3",
+    "hidden_size": 2560,
+    "intermediate_size": 6400,
+    "num_hidden_layers": 62,
+    "num_attention_heads": 40,
+    "num_key_value_heads": 40,
+    "q_lora_rank": 768,
+    "kv_lora_rank": 256,
+    "qk_nope_head_dim": 64,
+    "qk_rope_head_dim": 32,
+    "vocab_size": 73448,
+}

@@ -202,3 +202,10 @@ def test_qwen_has_no_window_unless_its_config_switches_it_on(used, window):
     shape = ask({**qwen, "use_sliding_window": used}).model.shape
 
     assert {window} == {window_of(part) for part in shape.parts()}
+
+
+def test_every_hybrid_layer_of_zamba_keeps_its_own_keys_although_it_shares_weights():
+    zamba, second = ask(configs.ZAMBA), ask(configs.ZAMBA_2)
+
+    assert zamba.bytes_per_token == 13 * 2 * 16 * 464 * 2
+    assert second.bytes_per_token == 9 * 2 * 32 * 160 * 2

@@ -86,3 +86,39 @@ def test_an_unknown_method_is_named_and_its_weights_are_no_certain_number(quanti
 )
 def test_parameters_are_near_what_the_model_card_says(model, parameters):
     assert ask(model, weights_dtype="bf16").weights_bytes / 2 == pytest.approx(parameters, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("config", "parameters"),
+    [(configs.ZAMBA_2, 2.66e9), (configs.ZAMBA, 7.23e9), (configs.MINICPM_3, 4.07e9)],
+)
+def test_what_layers_share_or_compress_is_counted_as_it_is_stored(config, parameters):
+    assert ask(config).weights_bytes / 2 == pytest.approx(parameters, rel=0.002)
+
+
+def test_a_shared_block_more_is_one_block_more_whatever_the_layers_that_run_it():
+    one, two = (ask({**configs.ZAMBA_2, "num_mem_blocks": count}).weights_bytes for count in (1, 2))
+    attention = 3 * 5120 * 5120 + 5120 * 2560
+    mlp, norms = 3 * 2560 * 10240, 5120 + 2560
+
+    assert 2 * (attention + mlp + norms) == two - one
+
+
+def test_each_pipeline_stage_holds_the_shared_blocks():
+    whole, half = (ask(configs.ZAMBA_2, pp=pp).weights_bytes for pp in (1, 2))
+
+    assert half > whole / 2 + 2 * 100e6
+
+
+def test_minicpm_3_is_stored_as_a_latent_and_kept_expanded():
+    answer = ask(configs.MINICPM_3)
+
+    assert answer.bytes_per_token == 62 * 40 * 2 * (64 + 32) * 2
+
+
+def test_a_head_that_may_be_the_embedding_is_said_to_be_a_guess():
+    config = {**configs.LLAMA_8B, "model_type": "minicpm"}
+    said, unsaid = config, {**config, "tie_word_embeddings": None}
+
+    assert [ask(one).kinds["weights_bytes"] for one in (said, unsaid)] == ["calculated", "inferred"]
+    assert "beta-head" in [note.key for note in ask(unsaid).notes]

@@ -89,7 +89,7 @@ def sliding_decoder(config: Config, layer: int) -> Parts:
 
 
 def parallel(config: Config, layer: int) -> Parts:
-    return (*heads.attention(config, layer), *recurrent.mamba2(config, layer))
+    return (*heads.attention(config, layer), *mamba(config, layer))
 
 
 def mamba(config: Config, layer: int) -> Parts:
@@ -104,14 +104,16 @@ def linear(config: Config, layer: int) -> Parts:
         return recurrent.gated_delta(config, layer)
     if config.has("linear_num_heads"):
         return recurrent.kda(config, layer)
-    if _second_mamba(config):
-        return recurrent.mamba2(config, layer)
+    if _second_mamba(config) or config.family == "zamba":
+        return mamba(config, layer)
     if config.family.startswith("minimax"):
         return recurrent.lightning(config, layer)
     raise KvError("refused-layer-linear", layer=layer)
 
 
 def _second_mamba(config: Config) -> bool:
+    if config.family == "zamba":  # of the first generation, although its heads are given
+        return False
     return any(config.has(name) for name in ("mamba_num_heads", "mamba_n_heads", "n_mamba_heads"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudiag.kv.config import Config
 from gpudiag.kv.errors import KvError
 from gpudiag.kv.layers import Attention, CompressedLatent, Latent, Part
-from gpudiag.kv.traits.heads import query_heads
+from gpudiag.kv.traits.heads import hidden_size, query_heads
 
 # Engines keep the expanded keys and values for this family, although its config has a latent rank.
 UNABSORBED = {"minicpm3"}
@@ -24,21 +24,31 @@ def has_indexer(config: Config) -> bool:
 
 
 def latent(config: Config, layer: int) -> tuple[Part, ...]:
+    part = absorbed(config, layer)
+    if config.family in UNABSORBED:
+        wide = part.unabsorbed_dims - value_dim(config)
+        return (Attention(part.query_heads, part.query_heads, wide, wide),)
+    return (part, part) if config.family in DOUBLE else (part,)
+
+
+def absorbed(config: Config, layer: int = 0) -> Latent:
+    """The latent row of a layer, whether or not engines keep it expanded."""
     rank, rope = config.number("kv_lora_rank"), config.number("qk_rope_head_dim")
     nope = config.number("qk_nope_head_dim", default=128)
-    value = config.number("v_head_dim", default=nope)
-    heads = query_heads(config, layer)
-    if config.family in UNABSORBED:
-        return (Attention(heads, heads, nope + rope, nope + rope),)
-    part = Latent(
+    return Latent(
         rank=rank,
         rope_dim=rope,
-        query_heads=heads,
-        unabsorbed_dims=nope + rope + value,
+        query_heads=query_heads(config, layer),
+        unabsorbed_dims=nope + rope + value_dim(config),
         index_dim=_index_dim(config, layer),
         wide_fp8=bool(config.text.get("index_head_dim")) and config.family not in PLAIN_FP8,
     )
-    return (part, part) if config.family in DOUBLE else (part,)
+
+
+def value_dim(config: Config) -> int:
+    if config.family in UNABSORBED and not config.has("v_head_dim"):
+        return hidden_size(config) // query_heads(config)
+    return config.number("v_head_dim", "qk_nope_head_dim", default=128)
 
 
 def _index_dim(config: Config, layer: int) -> int:

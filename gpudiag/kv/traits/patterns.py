@@ -93,6 +93,16 @@ def block_types(config: Config) -> Kinds | None:
     return _names(names, config, "layers_block_type")
 
 
+def zamba(config: Config) -> Kinds | None:
+    """The first Zamba: its third layer, and every `attn_layer_period`-th after it, runs a shared block."""
+    if config.family != "zamba":
+        return None
+    period, offset = config.text.get("attn_layer_period") or 6, config.text.get("attn_layer_offset")
+    after = 4 if offset is None else offset
+    hybrid = [layer == 2 or (layer > 2 and (layer - 3) % period == after) for layer in range(count(config))]
+    return ["hybrid" if runs else "mamba" for runs in hybrid]
+
+
 def jamba(config: Config) -> Kinds | None:
     """Every `attn_layer_period`-th layer attends, the others are Mamba."""
     period = config.text.get("attn_layer_period")
@@ -272,6 +282,7 @@ READERS: tuple[Callable[[Config], Any], ...] = (
     kimi_linear,
     override_pattern,
     block_types,
+    zamba,
     jamba,
     attention_indices,
     minimax,

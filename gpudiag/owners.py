@@ -14,6 +14,7 @@ from typing import Any
 from gpudiag.model import ProcessReading
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
+from gpudiag.words.units import NOBODY
 from gpudiag.workloads import Workload, workload_of
 
 COMMANDS = {
@@ -43,7 +44,7 @@ def owner_of(reading: ProcessReading) -> str:
         return f"pod {reading.namespace}/{reading.pod}" if reading.namespace else f"pod {reading.pod}"
     if reading.slurm_job:
         return f"Slurm job {reading.slurm_job}"
-    return reading.unit or (f"user {reading.user}" if reading.user else "-")
+    return reading.unit or (f"user {reading.user}" if reading.user else NOBODY)
 
 
 def ownership(reading: ProcessReading, *, alone: bool = False, maybe: bool = False) -> dict[str, Any]:
@@ -104,6 +105,8 @@ def freeing(finding_words: Mapping[str, Any], language: str) -> dict[str, Any] |
         return None
     texts = words(language)
     names = {name: str(value) for name, value in held_by.items()}
+    if names.get("owner") == NOBODY:
+        names["owner"] = texts.OWNER_UNKNOWN
     text = texts.FREE[names["by"]].format_map(_Shown(names))
     if "maybe" in names:
         text = f"{texts.FREE_MAYBE.format_map(_Shown(names))} {text}"

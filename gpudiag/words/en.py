@@ -300,6 +300,7 @@ FREE = {  # how the owner frees what is held, by kind of owner
         "what it did since its last checkpoint, and stops the processes that compute together with it."
     ),
 }
+OWNER_UNKNOWN = "unknown"
 FREE_MAYBE = (
     "{maybe} (pid {pid}) has the device open although the driver does not list it, and may be the holder."
 )

@@ -298,6 +298,7 @@ FREE = {  # how the owner frees what is held, by kind of owner
         "마지막 체크포인트 이후의 작업을 잃고, 함께 계산하는 프로세스도 멈춥니다."
     ),
 }
+OWNER_UNKNOWN = "미확인"
 FREE_MAYBE = (
     "{maybe}(pid {pid}) 프로세스가 드라이버 목록에 없는데도 장치를 열고 있습니다. 이 프로세스의 메모리일 "
     "수 있습니다."

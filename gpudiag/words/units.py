@@ -31,8 +31,20 @@ _UNITS = (  # suffix of the name → unit in JSON
     ("_at", "time"),
 )
 
+NOBODY = "-"
+"""The owner of a process where none is shown, as in a pasted table."""
 WORDS = {
-    "en": {"s": "s", "min": "min", "h": "h", "d": "d", "yes": "yes", "no": "no", "on": "on", "off": "off"},
+    "en": {
+        "s": "s",
+        "min": "min",
+        "h": "h",
+        "d": "d",
+        "yes": "yes",
+        "no": "no",
+        "on": "on",
+        "off": "off",
+        "nobody": "unknown owner",
+    },
     "ko": {
         "s": "초",
         "min": "분",
@@ -42,6 +54,7 @@ WORDS = {
         "no": "아니요",
         "on": "켜짐",
         "off": "꺼짐",
+        "nobody": "미확인",
     },
 }
 
@@ -72,6 +85,8 @@ def show(name: str, value: Any, language: str = "en") -> str:
     if isinstance(value, bool):
         yes, no = ("on", "off") if _is_mode(name) else ("yes", "no")
         return WORDS[language][yes if value else no]
+    if name == "owner" and value == NOBODY:
+        return WORDS[language]["nobody"]
     if isinstance(value, str):
         return plain(value)
     unit = unit_of(name)

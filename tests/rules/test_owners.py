@@ -99,6 +99,19 @@ def test_idle_memory_names_its_owner_and_the_command(
     assert all(value in last["text"] for value in owner.values())
 
 
+@pytest.mark.parametrize(
+    ("language", "seen", "step"),
+    [("en", "pid 4711, of unknown owner.", "owner unknown,"), ("ko", "소유자 미확인.", "소유자(미확인)")],
+)
+def test_an_owner_that_is_not_shown_is_called_unknown(language: Language, seen: str, step: str) -> None:
+    s = held_by(user=None)
+    said = explain(examine(s.window), language)
+    finding = next(f for f in said.gpus[0]["findings"] if f["rule"] == "memory-held-idle")
+
+    assert seen in finding["seen"]
+    assert step in steps(s, "memory-held-idle", language)[-1]["text"]
+
+
 def orphan(**owner: Any) -> Situation:
     engine = {"name": "VLLM::EngineCore", "command": "VLLM::EngineCore", "parent_pid": 1}
     return held_by(**engine, parent_name="systemd", **owner)

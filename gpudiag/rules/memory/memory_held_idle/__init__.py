@@ -56,7 +56,7 @@ def memory_held_idle(
         tuple(evidence),
         severity=severity,
         confidence=sure,
-        variant="some-work" if some_work else None,
+        variant="some-work" if some_work else "one-sample" if span is None else None,
         words=whose(owners[0]),
     )
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from gpudiag.model import GpuUse, ProcessReading
 from gpudiag.rule import Case
-from gpudiag.rules.situations import GIB, Situation, pasted, vllm_busy
+from gpudiag.rules.situations import GIB, Situation, pasted, pasted_with, vllm_busy
 from gpudiag.window import Window
 
 
@@ -12,6 +13,11 @@ def _python(used: int, **shown: Any) -> Window:
     s.gpu(0).shows(memory_used_bytes=used, **shown)
     s.runs({0: used}, pid=5150, name="python3", command="python3 job.py", slurm_job="8812")
     return s.passes(minutes=6).window
+
+
+def _one_sample() -> Window:
+    owner = ProcessReading(pid=5150, name="python3", gpus=[GpuUse(gpu=0, memory_used_bytes=40 * GIB)])
+    return pasted_with([owner], memory_used_bytes=40 * GIB)
 
 
 def _nobody_seen(**shown: Any) -> Window:
@@ -40,6 +46,13 @@ CASES = [
         confidence="likely",
     ),
     Case("most of the memory is held", lambda: _python(70 * GIB), "fires", severity="warning"),
+    Case(
+        "one pasted sample with its process",
+        _one_sample,
+        "fires",
+        confidence="possible",
+        variant="one-sample",
+    ),
     Case(
         "one pasted sample, its process list cut",
         _nobody_seen,

@@ -76,9 +76,12 @@ def test_a_remedy_is_told_once_with_all_that_it_would_settle(language: str, reme
 
 
 def test_gpus_in_the_same_state_share_a_line() -> None:
-    lines = explained("-", text=writers.table(machine(gpu(0), gpu(1), gpu(2)))).stdout.splitlines()
+    alike, differs = gpu(0), {"memory_used_bytes": 96 << 20}
+    together = explained("-", text=writers.table(machine(alike, gpu(1), gpu(2)))).stdout
+    apart = explained("-", text=writers.table(machine(alike, gpu(1, **differs), gpu(2, **differs)))).stdout
 
-    assert 1 == sum(line.startswith("  - GPU 1-2: ") for line in lines)
+    assert "Also seen" not in together
+    assert 1 == sum(line.startswith("  - GPU 1-2: ") for line in apart.splitlines())
 
 
 @pytest.mark.parametrize(

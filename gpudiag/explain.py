@@ -205,21 +205,33 @@ class _Speaker:
                 return self.value_of(item, part)
             if name == "node":
                 return self.node(command)
+            card = self.card(finding)
             if name == "gpu":
-                return "GPU" if finding.gpu is None else f"GPU {finding.gpu}"
+                return "GPU" if finding.gpu is None else f"GPU {card}"
             if name == "index":
-                return "0" if finding.gpu is None else str(finding.gpu)
+                return "0" if finding.gpu is None else card
             known = finding.words.get(name)
+            if known in (str(finding.gpu), f"GPU {finding.gpu}") and name in ("card", "device"):
+                return card if name == "card" else f"GPU {card}"
             return None if known is None else units.show(name, known, self.language)
 
         return fill(template, value)
+
+    def card(self, finding: Finding) -> str:
+        """A GPU as commands name it: by its address where the number is only its place in a pasted text."""
+        paste = self.checkup.snapshot.paste
+        if paste is not None and paste.by_place:
+            for gpu in self.checkup.snapshot.gpus:
+                if gpu.index == finding.gpu and gpu.bus_id:
+                    return plain(gpu.bus_id)
+        return str(finding.gpu)
 
     def node(self, command: bool) -> str:
         """The node's name; pasted text has none, so commands show where one belongs."""
         if self.checkup.snapshot.source != "pasted":
             return plain(self.checkup.node)
         machine = self.one_of_several()
-        if machine is not None and not machine.startswith("#"):
+        if machine is not None and not machine.startswith(("#", "rank ")):
             return machine
         return "NODE" if command else PASTED_NODE[self.language]
 

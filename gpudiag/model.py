@@ -524,6 +524,7 @@ class PasteReading(Struct):
     gpus_announced: int | None = None
     gpus_whole: int = 0
     gpus_cut: int = 0
+    by_place: bool | None = None  # numbers are places in the text: of some GPUs only, not the driver's
     # listed, none (said so), empty (no such words), not_supported, cut, absent
     process_list: str | None = None
     loose_utilization_percent: list[Number] | None = None  # of rows whose GPU is cut off

@@ -72,7 +72,7 @@ _HINTS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
     (name, tuple(words.split()), re.compile(pattern, re.IGNORECASE))
     for name, words, pattern in (
         ("container", "docker podman kube container pod 容器 컨테이너 コンテナ @ colab",
-         r"\b(?:docker|podman|kubectl|containers?|containerd|kubernetes|pod-\d|dockerd)\b|\bpods?\b|\w@[0-9a-f]{12}:|\bcolab\b|容器|컨테이너|コンテナ"),
+         r"\b(?:docker|podman|kubectl|containers?|containerd|kubernetes|pod-\d|dockerd)\b|\bpods?\b|\w@[0-9a-f]{12}:|@[\w.-]{1,60}:/(?:app|workspace|workdir)\b[^#$\n]{0,60}[#$]|\bcolab\b|容器|컨테이너|コンテナ"),
         ("out_of_memory", "memory oom",
          r"out of memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|\bOOM\b.{0,20}(?:error|kill)"),
         ("aborted", "abort dumped fault check traceback sig error illegal",

@@ -17,6 +17,7 @@ from gpudiag.smi.complaints import complaints_of
 MOST_MACHINES = 256  # of one text; of more the last ones, and those with an error line, are read
 LABELLED_SHARE = 0.75  # of the lines; the command itself stands without a label
 FAILED = "ERR!"  # a cell that could not be read
+MOST_LINES_OF_A_SAMPLE = 30  # up to the second card of a table
 LOOKED_AHEAD = 3  # lines in which a sample begins behind its heading
 
 _LABELS = tuple(
@@ -43,6 +44,13 @@ _SAMPLE = re.compile(
 )  # fmt: skip
 _TOOL = re.compile(r"nvidia-smi|nvitop|gpustat")
 _PROMPT = re.compile(r"\s{0,4}(?:\([\w.-]{1,40}\) ?)?\[?[\w.-]{1,40}@([\w.-]{1,60})[: ~][^#$%]{0,80}[#$%] ?")
+_REMOTE = re.compile(
+    r"\bssh (?:-[46AaCfgKkMNnqsTtVvXxYy]+ |-[BbcDEeFIiJLlmOopQRSWw] ?\S{1,80} ){0,8}(?:[\w.-]{1,40}@)?([\w.-]{1,60}) ['\"]?(?:sudo )?\S{0,40}(?:nvidia-smi|nvitop|gpustat|dmesg)|"
+    r"\bkubectl (?:[^|;&]{1,80} )?exec (?:-\S{1,20} (?:[\w.-]{1,60} )??){0,6}(?:pods?/)?([\w.-]{1,60}) (?:-[^|;&]{1,80} )?-- \S{0,40}(?:nvidia-smi|nvitop|gpustat)|"
+    r"\bsrun (?:[^|;&]{1,80} )?(?:-w ?|--nodelist[= ])([\w.-]{1,60}) (?:[^|;&]{1,80} )?\S{0,40}(?:nvidia-smi|nvitop|gpustat)"
+)  # a command that runs on another machine than the one whose prompt it stands behind
+_CARD = re.compile(r"(?i)gpu[-_.]?\d")
+_ROW = re.compile(r"\s{0,8}\|?\s{0,4}(\d{1,3})(?:, | {2}\S)")
 _CONTAINER = re.compile(r"[0-9a-f]{12}|.*-[a-z0-9]{5}|.*pod.*")
 _ANSIBLE = re.compile(r"([\w.-]{1,60}) \| (?:CHANGED|SUCCESS|FAILED!?|UNREACHABLE!?) (?:\| rc=\d+ >>|=>)")
 _HEADING = re.compile(r"[-=#*<>\[\]: ]{0,80}([A-Za-z][\w.-]{1,60})[-=#*<>\[\]: ]{0,80}")
@@ -143,7 +151,7 @@ def _labelled(lines: Sequence[str]) -> Machines | None:
         if sum(map(bool, labels)) < max(2, LABELLED_SHARE * written):
             continue
         bare = [
-            (label[1] if label else None, line[label.end() :] if label else line)
+            (_called(label[1]) if label else None, line[label.end() :] if label else line)
             for line, label in zip(lines, labels, strict=True)
         ]
         machines = {machine for machine, _ in bare if machine is not None}
@@ -155,24 +163,34 @@ def _labelled(lines: Sequence[str]) -> Machines | None:
     return None
 
 
+def _called(label: str) -> str:
+    """srun and mpirun write the number of the task."""
+    return f"rank {int(label)}" if label.isdigit() else label
+
+
 def _headed(lines: Sequence[str]) -> Machines | None:
     """The lines below the headings or prompts of one machine, where they name several."""
     marks = list(_headings(lines))
     if len({machine for _, machine in marks}) < 2:
         return None
-    named: list[tuple[str | None, str]] = []
+    asked = [line for line in lines[: marks[0][0]] if "--query-" in line]  # it names the columns of all
+    named: list[tuple[str | None, str]] = [(None, line) for line in asked]
     ends = [at for at, _ in marks[1:]] + [len(lines)]
     for (start, machine), end in zip(marks, ends, strict=True):
         part = lines[start:end]
         if any(_SAMPLE.match(line) for line in part) or complaints_of(part)[0].kinds:
             named += [(machine, line) for line in part]
-    return _parted(named) if len({machine for machine, _ in named}) > 1 else None
+    return _parted(named) if len({machine for machine, _ in named if machine}) > 1 else None
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """(line, host) of each line that says whose output follows."""
     for number, line in enumerate(lines):
         if not 2 < len(line) < 300:
+            continue
+        remote = _REMOTE.search(line) if "s" in line else None
+        if remote is not None:
+            yield number, next(host for host in remote.groups() if host)
             continue
         prompt = _PROMPT.match(line)
         if prompt is not None:
@@ -184,12 +202,18 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
             yield number, ansible[1]
             continue
         heading = _HEADING.fullmatch(line)
-        if heading is not None and _names_a_host(heading[1]) and _begins_soon(lines, number):
+        if heading is not None and _names_a_host(heading[1], lines, number) and _begins_soon(lines, number):
             yield number, heading[1]
 
 
-def _names_a_host(word: str) -> bool:
-    return any(c.isdigit() for c in word) and not _NO_HOST.fullmatch(word)
+def _names_a_host(word: str, lines: Sequence[str], number: int) -> bool:
+    if not any(c.isdigit() for c in word):
+        return False
+    if _CARD.fullmatch(word):  # gpu3 is a host where several cards stand below it, and else a card
+        below = lines[number + 1 : number + 1 + MOST_LINES_OF_A_SAMPLE]
+        rows = [match[1] for match in map(_ROW.match, below) if match]
+        return len(rows) > 1 and rows[0] != rows[1]
+    return not _NO_HOST.fullmatch(word)
 
 
 def _begins_soon(lines: Sequence[str], number: int) -> bool:

@@ -24,7 +24,7 @@ LONGEST = 400
 BANNER = "==============NVSMI LOG"
 _GPU = re.compile(r"GPU ((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s*$")
 _MARKS = re.compile(r"^(\s*)(?:[>#*|]\s?)+(?=\s*\S)")
-_COMMAND = re.compile(r"nvidia-smi\b[^\n]{0,80}\s(?:-q\b|--query(?:\s|$))")
+_ASKED = re.compile(r"nvidia-smi\b.{0,80}?\s(?:-i|--id)[ =]?(\d{1,3})(?![\w,:.])")
 
 _REASONS = ("clocks_event_reasons", "clocks_throttle_reasons", "hw_slowdown")
 _HEADS = frozenset(
@@ -111,6 +111,7 @@ class QueryReader:
         self.flat = False
         self.last: _Line | None = None
         self.last_number = -1
+        self.asked: int | None = None  # the GPU that the command above names
 
     def read(self, lines: Sequence[str]) -> list[int]:
         """Read all lines; the numbers of those that were understood."""
@@ -128,6 +129,9 @@ class QueryReader:
                 self._current().missing.add("joined")
                 return True
             return False
+        if "nvidia-smi" in raw:
+            asked = _ASKED.search(raw)
+            self.asked = int(asked[1]) if asked else None
         if BANNER in raw:
             self._begin()
             return True
@@ -169,7 +173,9 @@ class QueryReader:
             sheet = self._begin()
             sheet.at, sheet.driver = at, driver
         self._close_gpu()
-        self.gpu = sheet.gpu_at(len(sheet.gpus))
+        sheet.numbered = self.asked is not None and not sheet.gpus
+        index = self.asked if sheet.numbered and self.asked is not None else len(sheet.gpus)
+        self.gpu = sheet.gpu_at(index)
         self.gpu.give("bus_id", bus)
         self.path, self.row, self.seen, self.full = [], None, set(), False
 

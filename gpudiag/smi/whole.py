@@ -12,6 +12,7 @@ from gpudiag.smi.processes import add_listed
 from gpudiag.smi.sheet import Sheet
 from gpudiag.window import bus_key
 
+BY_PLACE = ("query", "xml")  # formats that do not print the number of a GPU
 SAME_TIME_SECONDS = 6 * 3600.0
 _CUT = ("row", "document", "gpus", "joined")
 
@@ -130,6 +131,7 @@ def _paste(snapshot: Snapshot, series: list[Sheet], parts: Parts) -> PasteReadin
         gpus_announced=last.announced,
         gpus_whole=whole,
         gpus_cut=cut,
+        by_place=True if last.format in BY_PLACE and "fewer" in missing and not last.numbered else None,
         process_list=last.process_list or "absent",
         loose_utilization_percent=last.loose or None,
         missing=sorted(missing) or None,

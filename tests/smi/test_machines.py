@@ -276,3 +276,56 @@ def test_a_word_that_names_the_machine_stands_in_the_commands() -> None:
 
     commands = [step["command"] or "" for f in said["gpus"][0]["findings"] for step in f["next_steps"]]
     assert any("nodename=gpu01 " in command for command in commands)
+
+
+ASKED = "index,ecc.errors.uncorrected.volatile.total,utilization.gpu,memory.used"
+LIST = f"nvidia-smi --query-gpu={ASKED} --format=csv"
+HEADER = "index, ecc.errors.uncorrected.volatile.total, utilization.gpu [%], memory.used [MiB]"
+
+
+def rows(errors: int) -> str:
+    return f"0, 0, 0 %, 4 MiB\n1, {errors}, 0 %, 4 MiB"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ops@bastion:~$ ssh {} {}",
+        "ops@bastion:~$ ssh -o StrictHostKeyChecking=no -p 2222 root@{} '{}'",
+        "+ ssh {} sudo {}",
+        "$ kubectl exec -n ml {} -c main -- {}",
+        "ops@login:~$ srun -w {} --overlap {}",
+    ],
+)
+def test_a_command_for_another_machine_names_the_machine_not_its_prompt(command: str) -> None:
+    text = "\n".join(
+        f"{command.format(host, LIST)}\n{HEADER}\n{rows(errors)}"
+        for host, errors in (("gpu-3", 7), ("gpu-4", 0))
+    )
+
+    said = answer(text)
+
+    assert "ecc-uncorrectable-new" == said["verdict"]["rule"]
+    assert "the text holds 2 machines; this is said of gpu-3" == of_several(said)
+
+
+def test_one_command_above_the_headings_names_the_columns_of_all() -> None:
+    loop = f'$ for h in gpu3 gpu4; do echo "## $h"; ssh $h {LIST},noheader; done'
+    said = answer(f"{loop}\n## gpu3\n{rows(7)}\n## gpu4\n{rows(0)}\n")
+
+    assert "ecc-uncorrectable-new" == said["verdict"]["rule"]
+    assert said["verdict"]["headline"].startswith("gpu3: ")
+
+
+def test_a_heading_that_names_a_card_is_no_machine() -> None:
+    text = "\n".join(f"## gpu{index}\n{HEADER}\n{index}, {index}, 0 %, 4 MiB" for index in range(2))
+
+    assert not [finding for finding in answer(text)["findings"] if finding["rule"] == "paste-incomplete"]
+
+
+def test_labels_of_tasks_are_called_ranks() -> None:
+    text = "\n".join(
+        labelled(f"{rank}: ", f"{HEADER}\n{rows(errors)}") for rank, errors in ((0, 0), (1, 7), (2, 0))
+    )
+
+    assert answer(text)["verdict"]["headline"].startswith("rank 1: ")

@@ -220,3 +220,50 @@ def test_a_mig_cell_that_an_older_driver_cannot_fill_is_no_sensor() -> None:
 |                               |                      |                 ERR! |
 """
     assert "sensor-error" not in rules_of(answer(text))
+
+
+ONE_OF_EIGHT = """
+==============NVSMI LOG==============
+
+Driver Version                            : 535.129.03
+Attached GPUs                             : 8
+GPU 00000000:4B:00.0
+    ECC Errors
+        Volatile
+            DRAM Uncorrectable            : 3
+"""
+
+
+def said_of_the_card(text: str) -> tuple[str, list[str]]:
+    """The headline, and the commands that name a GPU."""
+    said = answer(text)
+    steps = said["gpus"][0]["findings"][0]["next_steps"]
+    return said["verdict"]["headline"], [s["command"] for s in steps if "nvidia-smi" in (s["command"] or "")]
+
+
+def test_one_gpu_of_several_is_named_by_its_address_not_by_its_place() -> None:
+    headline, commands = said_of_the_card(ONE_OF_EIGHT)
+
+    assert "GPU 00000000:4B:00.0" in headline
+    assert commands and all(" -i 00000000:4B:00.0" in command for command in commands)
+
+
+def test_the_number_that_was_asked_for_is_the_gpu_s() -> None:
+    for command in ("nvidia-smi -q -d ECC -i 3", "nvidia-smi -i 3 -q", "sudo nvidia-smi --id=3 -q -d ECC"):
+        headline, commands = said_of_the_card(f"[root@node07 ~]# {command}\n{ONE_OF_EIGHT}")
+
+        assert "GPU 3" in headline
+        assert commands and all(" -i 3" in told for told in commands)
+
+
+def test_several_numbers_or_an_address_tell_nothing_of_places() -> None:
+    for command in ("nvidia-smi -q -i 3,5", "nvidia-smi -q -i 00000000:4B:00.0", "nvidia-smi -q"):
+        headline, _ = said_of_the_card(f"$ {command}\n{ONE_OF_EIGHT}")
+
+        assert "GPU 00000000:4B:00.0" in headline
+
+
+def test_a_shell_where_images_keep_their_work_is_in_a_container() -> None:
+    text = "root@llm-0:/workspace# nvidia-smi\nFailed to initialize NVML: Unknown Error\n"
+
+    assert {"container-lost-gpu"} == rules_of(answer(text))

@@ -10,7 +10,15 @@ from gpudiag.kv.cache import Stage, if_every_head_had_its_own, stages
 from gpudiag.kv.dtypes import CacheDtype, cache_dtype
 from gpudiag.kv.engines import engine_class
 from gpudiag.kv.engines.base import Budget, Engine, Setup
-from gpudiag.kv.model import check_sharding, check_stages, divides, read_gpu, read_model, rotary_table
+from gpudiag.kv.model import (
+    check_pool,
+    check_sharding,
+    check_stages,
+    divides,
+    read_gpu,
+    read_model,
+    rotary_table,
+)
 from gpudiag.kv.quantization import weight_format
 from gpudiag.kv.question import Question
 
@@ -38,6 +46,7 @@ class Calculation:
             self.engine_name = "vllm"
         check_sharding(self.model.shape, question.tp)
         check_stages(self.model.shape, question.pp)
+        check_pool(question.kv_cache_memory_bytes, self.gpu_bytes)
 
     def answer(self) -> Answer:
         question = self.question

@@ -96,3 +96,9 @@ def check_sharding(shape: ModelShape, tp: int) -> None:
 def check_stages(shape: ModelShape, pp: int) -> None:
     if pp > len(shape.layers):
         raise KvError("refused-pp", pp=pp, layers=len(shape.layers))
+
+
+def check_pool(pool: int | None, card: int | None) -> None:
+    """A pool that is given lies on the GPU that is given."""
+    if pool is not None and card is not None and pool > card:
+        raise KvError("refused-pool", pool=pool, card=card)

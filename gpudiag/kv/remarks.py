@@ -84,6 +84,9 @@ def notes(
         found.append(note("no-draft-layer"))
     found += engine.notes(calculation.tokens)
     found += budget.notes
+    held = calculation.weights(question.tp) + (question.kv_cache_memory_bytes or 0)
+    if question.kv_cache_memory_bytes and calculation.gpu_bytes and held > calculation.gpu_bytes:
+        found.append(note("pool-beside-weights", over=(held - calculation.gpu_bytes) / 2**30))
     if calculation.engine_name == "vllm" and concurrency is not None and concurrency < 1:
         found.append(note("vllm-refuses", length=length))
     found.append(note("weights-measured") if _checkpoint_counts(calculation) else note("weights-counted"))

@@ -165,6 +165,7 @@ def test_more_tokens_than_the_model_was_made_for_are_answered_with_a_remark():
         ({"tokens": 8192, "max_model_len": 4096}, "above-max-len"),
         ({"requests": 32, "max_num_seqs": 4}, "requests-wait"),
         ({"engine": "vllm", "kv_dtype": "q8_0"}, "dtype-elsewhere"),
+        ({"gpu": 24, "kv_cache_memory_bytes": 16 * GIB}, "pool-beside-weights"),
         ({"engine": "llama.cpp", "kv_dtype": "fp8"}, "dtype-elsewhere"),
     ],
 )
@@ -180,10 +181,11 @@ def test_what_the_engine_would_not_do_is_remarked(options, remark):
         {"engine": "ollama", "kv_dtype": "q4_0"},
         {"engine": "vllm", "kv_dtype": "fp8"},
         {"kv_dtype": "q8_0"},
+        {"gpu": 24, "kv_cache_memory_bytes": 8 * GIB},
     ],
 )
 def test_what_the_engine_does_is_not_remarked(options):
-    remarks = {"above-max-len", "requests-wait", "dtype-elsewhere"}
+    remarks = {"above-max-len", "requests-wait", "dtype-elsewhere", "pool-beside-weights"}
 
     assert set() == remarks & {note.key for note in ask("llama-3-8b", **options).notes}
 

@@ -55,6 +55,7 @@ def test_what_is_no_model_config_is_named_for_what_it_is(config, sentence):
         ({"gpu": 0.001}, "gpu: 0.001 GiB is out of range"),
         ({"gpu_memory_utilization": 90}, "gpu_memory_utilization: 90 is out of range"),
         ({"kv_cache_memory_bytes": 0}, "kv_cache_memory_bytes: 0 is out of range"),
+        ({"kv_cache_memory_bytes": 2**40, "gpu": 24}, "a pool of 1,099,511,627,776 bytes is more than the G"),
         ({"model": "lama-3-8b"}, "model: 'lama-3-8b' is not in the catalogue; near names: llama-3-8b"),
         ({"model": ["a"]}, "model: expected text"),
         ({"tokens": "1e300"}, r"tokens: 1e\+300 is out of range"),

@@ -65,9 +65,9 @@ def read_models(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
 
 _STAT = re.compile(
     r"^\s*\[(\d{1,3})\] (\S.{0,60}?) {0,40}\| *"  # index, name
-    r"(?:(-?\d{1,3}|\?\?)\W{1,2}C,)?\s*(?:(?:\d{1,3}|\?\?) %,\s*)?(\d{1,3}|\?\?) %"  # heat, fan, load
-    r"(?:,\s*(\d{1,4}|\?\?) / {1,8}(\d{1,4}|\?\?) W)?\s*\|\s*"  # power
-    r"(\d{1,7}|\?\?) / {1,8}(\d{1,7}|\?\?) MB\s*\|(.*)$"  # memory, processes
+    r"(?:(-?\d{1,6}|\?\?)\W{1,2}C,)?\s*(?:(?:\d{1,6}|\?\?) %,\s*)?(-?\d{1,6}|\?\?) %"  # heat, fan, load
+    r"(?:,\s*(\d{1,10}|\?\?) / {1,8}(\d{1,10}|\?\?) W)?\s*\|\s*"  # power
+    r"(\d{1,18}|\?\?) / {1,8}(\d{1,18}|\?\?) MB\s*\|(.*)$"  # memory, processes
 )
 _STAT_PROCESS = re.compile(r"(\S+?)(?::([^\s/()]+))?(?:/(\d+))?\((\d+|\?)M\)")
 

@@ -30,6 +30,11 @@ PRIORITY = (
     "topology",
 )
 """Which format is believed first where two show the same value."""
+_LOGS = ("csv", "dmon")
+_ERROR_COUNTS = (
+    "ecc_uncorrected_volatile", "ecc_uncorrected_aggregate", "remapped_rows_uncorrectable",
+    "retired_pages_double_bit",
+)  # fmt: skip
 _MEMORY = ("memory_used_bytes", "memory_total_bytes", "memory_free_bytes")
 
 
@@ -124,9 +129,9 @@ def _by_machine(sheets: list[Sheet]) -> list[list[Sheet]]:
 
 
 def _other_machine(one: Sheet, other: Sheet) -> bool:
-    """Whether the samples are of two machines: other cards with the same numbers or addresses."""
+    """Whether the samples are of two machines: other cards at the same places, or the same well again."""
     if not _strangers(one, other):
-        return False
+        return _is_well_again(one, other)
     if one.format in (
         "query",
         "xml",
@@ -174,6 +179,23 @@ def _identities(sheet: Sheet) -> set[str]:
         elif uuid:
             found.add(uuid)
     return found
+
+
+def _is_well_again(one: Sheet, other: Sheet) -> bool:
+    """Whether an error count falls or a lost card is back: two machines alike, or one after a reset.
+
+    The text does not tell which; taken for one machine, the fault would be over. A list that runs on through
+    a reboot is of one machine.
+    """
+    if one.format in _LOGS or one.format != other.format:
+        return False
+    before = {draft.index: draft for draft in one.gpus}
+    return any(draft.index in before and _fell(before[draft.index], draft) for draft in other.gpus)
+
+
+def _fell(before: Draft, after: Draft) -> bool:
+    counts = ((before.values.get(name, 0), after.values.get(name)) for name in _ERROR_COUNTS)
+    return any(now is not None and now < then for then, now in counts) or bool(before.lost and not after.lost)
 
 
 def _addresses(sheet: Sheet) -> set[str]:

@@ -10,7 +10,7 @@ from gpudiag.smi.values import Absent, reason_of
 
 STATE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+) {0,12}/ {0,12}(\S+)")
 MEMORY = re.compile(r"(\d+M(?:i)?B) {0,20}/ {0,20}(\d+M(?:i)?B)")
-UTIL = re.compile(r"(\d{1,3}%|N/A|ERR!)(?:\s+(\S.*))?")
+UTIL = re.compile(r"(\d{1,6}%|N/A|ERR!)(?:\s+(\S.*))?")
 _FAN_GLUED = re.compile(r"(ERR!)(?=\d)")
 
 _STATE_NAMES = ("fan_percent", "temperature_celsius", "pstate", "power_watts", "power_limit_watts")

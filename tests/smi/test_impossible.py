@@ -118,3 +118,17 @@ def test_the_ends_of_what_can_be_are_values(value: int) -> None:
         ]
         == value
     )
+
+
+def test_a_row_of_gpustat_with_a_size_that_cannot_be_is_still_a_card() -> None:
+    rows = GPUSTAT.format(**{**VALUES, "used": 17592186044415}) + GPUSTAT.format(**VALUES).replace(
+        "[0]", "[1]"
+    )
+
+    assert ("unknown", "impossible-value") == told(rows)
+    assert 2 == len(answer(rows)["gpus"])
+
+
+@pytest.mark.parametrize("load", [1003, 99999])
+def test_a_load_of_four_digits_is_no_cut_cell(load: int) -> None:
+    assert ("unknown", "impossible-value") == told(table(machine(gpu(0, utilization_percent=load))))

@@ -329,3 +329,31 @@ def test_labels_of_tasks_are_called_ranks() -> None:
     )
 
     assert answer(text)["verdict"]["headline"].startswith("rank 1: ")
+
+
+def test_a_fault_that_is_gone_in_a_later_table_is_told_of() -> None:
+    said = answer(table(ECC) + "\nanother one says\n" + table(FREE))
+
+    assert "ecc-uncorrectable-new" == said["verdict"]["rule"]
+    assert "the text holds 2 machines; this is said of #1" == of_several(said)
+
+
+def test_a_lost_card_that_a_later_table_shows_well_is_told_of() -> None:
+    lost = table(FREE).replace("31C    P0             70W", "ERR!  ERR!           ERR! ", 1)
+    said = answer(lost + "\n" + table(FREE))
+
+    assert "gpu-lost-bus" == said["verdict"]["rule"]
+
+
+def test_errors_that_become_more_are_of_one_machine() -> None:
+    worse = machine(gpu(0, ecc_uncorrected_volatile=6), gpu(1), at=30)
+    said = answer(table(ECC) + "\n" + table(worse))
+
+    assert "ecc-uncorrectable-new" == said["verdict"]["rule"]
+    assert not [finding for finding in said["findings"] if finding["rule"] == "paste-incomplete"]
+
+
+def test_a_list_that_runs_on_through_a_reboot_is_of_one_machine() -> None:
+    said = answer(csv([ECC, machine(gpu(0), gpu(1), at=600)]))
+
+    assert not [finding for finding in said["findings"] if finding["rule"] == "paste-incomplete"]

@@ -6,6 +6,7 @@ api/windows.py). What changes goes into the feed, which the writer writes. Knows
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -89,12 +90,13 @@ class Judge:
             if key in before and before[key].opened_at == known.opened_at:
                 known.clear_since = before[key].clear_since
         state.version, state.changed_at = row.version, row.changed_at
-        for stored in rows:
-            if self.windows.fold_stored(state, stored):
-                late = stored.received_at - stored.taken_at > 2.0 * state.window.interval
-                self._examine(state, stored.taken_at if late else stored.received_at, keep=False)
-        if not rows:
-            self._examine(state, max(self.clock(), state.window.received_at), keep=False)
+        with self._for_itself(state):
+            for stored in rows:
+                if self.windows.fold_stored(state, stored):
+                    late = stored.received_at - stored.taken_at > 2.0 * state.window.interval
+                    self._examine(state, stored.taken_at if late else stored.received_at, keep=False)
+            if not rows:
+                self._examine(state, max(self.clock(), state.window.received_at), keep=False)
 
     def see_others(self) -> None:
         """Take over which nodes there are and what others judged, as lists show it."""
@@ -136,9 +138,23 @@ class Judge:
 
     def _build(self, state: NodeState) -> None:
         """The window, and the node judged by it."""
-        if self.windows.build(state):
-            self._examine(state, self._now_of(state, self.clock()), keep=self.store.embedded)
+        with self._for_itself(state):
+            if self.windows.build(state):
+                self._examine(state, self._now_of(state, self.clock()), keep=self.store.embedded)
         state.loaded = True
+
+    @contextlib.contextmanager
+    def _for_itself(self, state: NodeState) -> Iterator[None]:
+        """Whatever a node's snapshots do to our rules, only it is unknown: others report in the same turn."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except Exception:
+            log.exception("%s cannot be judged; its snapshots are stored", state.name)
+            state.checkup, state.stored, state.rank, state.order = None, None, None, None
+            state.headlines = {}
+            state.said.clear()
 
     def forget(self, name: str) -> None:
         state = self.nodes.pop(name, None)
@@ -153,11 +169,9 @@ class Judge:
         state.judged_by_clock = state.arrived_at = received_at
         state.window.unheard_since = None
         with state.lock:
-            try:
+            with self._for_itself(state):
                 if self.windows.fold(state, snapshot, received_at):
                     self._judge_in_time(state, received_at)
-            except Exception:  # one snapshot must not stop the reports of all the others
-                log.exception("%s cannot be judged; its snapshot is stored", state.name)
             state.window.rest()
 
     def _judge_in_time(self, state: NodeState, received_at: float) -> None:
@@ -180,8 +194,8 @@ class Judge:
         return window.time if received_at - window.time > 2.0 * window.interval else received_at
 
     def be_current(self, state: NodeState) -> None:
-        """Judge a node whose newest snapshot still waits for it; the caller holds its lock."""
-        if state.waits:
+        """Judge a node whose newest snapshot still waits for it, or failed; the caller holds its lock."""
+        if state.waits or state.checkup is None:
             self._examine(state, self._now_for(state.window, state.window.received_at), keep=True)
             state.window.rest()
 

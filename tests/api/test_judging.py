@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpudiag.client import Refused
+from gpudiag.client import ApiError, Refused
+from gpudiag.examine import Ruleset, all_rules
 from gpudiag.model import NvmlReading
 from gpudiag.rules.situations import Situation
+from gpudiag.window import Window
 from tests.api.conftest import Api, ReportingNode
 from tests.store.conftest import postgresql, postgresql_server
 from tests.waiting import until
@@ -452,3 +455,47 @@ def test_a_node_whose_cards_were_taken_says_so_until_none_are_declared(
 
     assert verdicts["node-4"]["rule"] == "gpu-count-changed"
     assert verdicts["vm-4"]["rule"] == "no-gpu-host"
+
+
+def breaks_over(name: str, api: Api) -> None:
+    """From now on a rule has a bug, which shows with this one node."""
+
+    def judge(node: Window) -> None:
+        if node.node == name:
+            raise KeyError("a bug")
+
+    api.parts.judge.rules = Ruleset(
+        [replace(all_rules()[0], judge=judge, subject="node", given=(), thresholds={})]
+    )
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_node_that_cannot_be_judged_keeps_no_other_from_reporting(
+    make_api: Callable[..., Api], request: pytest.FixtureRequest, kind: str
+) -> None:
+    api = make_api(request.getfixturevalue("postgresql") if kind == "postgresql" else None)
+    nodes = [ReportingNode(name, api) for name in ("broken", "sound")]
+    for node in nodes:
+        node.passes(seconds=20)
+    breaks_over("broken", api)
+    api.parts.judge.unload(list(api.parts.judge.nodes.values()))  # as after a start
+
+    assert api.send(*[node.unsent(seconds=10)[0] for node in nodes])["stored"] == 2
+    assert api.client.diagnosis("sound")["verdict"]["rule"] == "not-enough-evidence"
+
+
+def test_a_node_that_can_be_judged_no_more_is_unknown(api: Api, node: ReportingNode) -> None:
+    node.loses_its_gpu().passes(seconds=20)
+    assert verdict_in_the_list(api) == "critical"
+    breaks_over("node-3", api)
+    node.passes(seconds=60)
+
+    assert verdict_in_the_list(api) == "unknown"
+    with pytest.raises(ApiError, match="KeyError"):
+        api.client.diagnosis("node-3")
+
+
+def verdict_in_the_list(api: Api) -> str:
+    [item] = api.client.nodes()["items"]
+    severity: str = item["verdict"]["severity"]
+    return severity

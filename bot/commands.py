@@ -56,6 +56,7 @@ def check(settings: Settings, lang: str) -> int:
     from bot.markdown import terminal
     from gpudiag.cli.terminal import colour
 
+    logging.disable()  # what the libraries log of a failure, the answer says in words
     answer = examine(settings, lang)
     sys.stdout.write(terminal(answer, colour=colour()))
     return 0 if answer.state == "ok" else 1
@@ -80,14 +81,15 @@ def ask_run(options: argparse.Namespace) -> int:
     from bot.answers import Asking, answer_text
     from bot.api import Api
     from bot.settings import token_in
-    from gpudiag.cli.terminal import chosen_language
+    from gpudiag.cli.terminal import api_address, chosen_language
 
-    api = Api(options.api, token_in(options.token_file))
+    address = api_address(options.api)
+    api = Api(address, token_in(options.token_file))
     lang = chosen_language(options.lang)
     try:
         answer = answer_text(
             sentence_of(options.question),
-            Asking(api=api, lang=lang, prefix="gpudiag ask", public_url=options.api),
+            Asking(api=api, lang=lang, prefix="gpudiag ask", public_url=address),
         )
     finally:
         api.close()

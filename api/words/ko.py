@@ -201,7 +201,7 @@ SENTENCES: dict[str, str] = {
         "  시뮬레이터  {url}/simulator    채팅  {url}/chat\n"
         "다른 터미널에서 이유를 물어보십시오:\n"
         "  curl '{url}/diagnose?node={node}&lang=ko'\n"
-        "  {gpudiag} why node-7 --api {url}\n"
+        "  {gpudiag} why node-7 --lang ko --api {url}\n"
         "Ctrl-C를 누르면 끝납니다. 아무것도 남지 않습니다."
     ),
     "adopt.weak": (

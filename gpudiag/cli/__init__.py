@@ -8,6 +8,7 @@ entry points `gpudiag.commands`, which are scanned only when a word is not in `C
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -34,13 +35,15 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code. A failure prints one line and no traceback."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        return dispatch(words)
+        code = dispatch(words)
+        sys.stdout.flush()  # a reader that has gone is met here and not when Python ends
+        return code
     except GpudiagError as error:
         return refuse(error, None)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be written
         return 141
 
 

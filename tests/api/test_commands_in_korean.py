@@ -94,7 +94,7 @@ def test_the_demo_greets_in_korean() -> None:
     said = welcome("http://127.0.0.1:8000", "ko")
 
     assert "다른 터미널에서 이유를 물어보십시오" in said
-    assert "gpudiag why node-7 --api http://127.0.0.1:8000" in said
+    assert "gpudiag why node-7 --lang ko --api http://127.0.0.1:8000" in said
 
 
 @pytest.mark.parametrize(

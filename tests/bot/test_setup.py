@@ -302,6 +302,14 @@ def test_a_file_that_cannot_be_used_is_one_clear_line(
     assert checked.returncode == 1 and "own file" in checked.stdout
 
 
+def test_a_check_that_slack_does_not_answer_says_it_once_and_in_words(settings):
+    env = environment(settings, SLACK_SIGNING_SECRET=SECRET, GPUDIAG_SLACK_API_URL="http://127.0.0.1:9/api/")
+    done = gpudiag("bot", "--check", env=env)
+
+    assert "Slack cannot be reached" in done.stdout
+    assert done.stderr == ""
+
+
 def test_check_prints_the_doctors_answer_and_fails_when_something_is_missing(settings):
     good = gpudiag("bot", "--check", env=environment(settings, SLACK_SIGNING_SECRET=SECRET))
     bad = gpudiag("bot", "--check", env=environment(settings))

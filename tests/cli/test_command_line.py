@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -142,6 +143,19 @@ def test_a_recording_names_the_page_that_can_be_read_here(
 
     assert main(["replay", str(file)]) == 0
     assert "Runbook: gpudiag rules kv-pool-reserved-idle\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["completion", "bash"], ["rules", "gpu-free"], ["help"]])
+def test_a_reader_that_has_gone_ends_a_command_in_silence(words: list[str]) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    code = "import sys; from gpudiag.cli import main; sys.exit(main())"
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-c", code, *words]
+    done = subprocess.run(command, stdout=writes, stderr=subprocess.PIPE, env=env)
+    os.close(writes)
+
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_the_overview_loads_no_server() -> None:

@@ -71,6 +71,7 @@ def host_without_a_gpu(host: Host) -> None:
     host.nvml.driver_is_unloaded()
     place = next((host.files.sys / "bus/pci/devices").iterdir())
     host.files.sys_file(f"bus/pci/devices/{place.name}/vendor", "0x8086\n")
+    host.files.file("modules", "ext4 1 0 - Live 0x0\n")
     host.for_minutes(3)
 
 

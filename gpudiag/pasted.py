@@ -1,7 +1,7 @@
 """Pasted text → Checkup: where it shows several machines, each is judged and the worst one is told.
 
 Cards of the same cluster look alike, so a fault of one machine is never mixed with the values of another: the
-answer is of one machine, and names the others that look broken.
+answer is of one machine, and names the others that look broken or could not be reached.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ BROKEN = ("critical", "warning")
 
 def judge(text: str | bytes, rules: Ruleset, now: float | None = None) -> Checkup:
     """What the rules say of a pasted text. Raises what `gpudiag.smi.read` raises."""
-    machines = read_machines(text, now)
-    if len(machines) == 1:
+    machines, silent = read_machines(text, now)
+    if len(machines) == 1 and not silent:
         return _checkup(machines[0][1], rules)
     judged = [(name, reading, verdict_of_node(_checkup(reading, rules), rules)) for name, reading in machines]
     judged.sort(
@@ -26,9 +26,9 @@ def judge(text: str | bytes, rules: Ruleset, now: float | None = None) -> Checku
     )  # of equals the one that `read` gives stays the last
     *others, (name, worst, _) = judged
     paste = worst.paste
-    paste.machine, paste.machines = name, len(machines)
+    paste.machine, paste.machines = name, len(machines) + len(silent)
     broken = [other for other, _, verdict in reversed(others) if verdict.severity in BROKEN]
-    paste.broken_machines = list(dict.fromkeys(broken)) or None
+    paste.broken_machines = list(dict.fromkeys([*broken, *silent])) or None
     return _checkup(worst, rules)
 
 

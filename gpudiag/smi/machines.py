@@ -49,6 +49,10 @@ _REMOTE = re.compile(
     r"\bkubectl (?:[^|;&]{1,80} )?exec (?:-\S{1,20} (?:[\w.-]{1,60} )??){0,6}(?:pods?/)?([\w.-]{1,60}) (?:-[^|;&]{1,80} )?-- \S{0,40}(?:nvidia-smi|nvitop|gpustat)|"
     r"\bsrun (?:[^|;&]{1,80} )?(?:-w ?|--nodelist[= ])([\w.-]{1,60}) (?:[^|;&]{1,80} )?\S{0,40}(?:nvidia-smi|nvitop|gpustat)"
 )  # a command that runs on another machine than the one whose prompt it stands behind
+UNREACHED = re.compile(
+    r"UNREACHABLE!|ssh: connect to host|No route to host|Connection (?:timed out|refused|closed)|Could not resolve hostname|"
+    r"[Oo]peration timed out|Permission denied \(|exited with exit code 255|Host key verification failed"
+)  # a machine that gave no answer
 _CARD = re.compile(r"(?i)gpu[-_.]?\d")
 _ROW = re.compile(r"\s{0,8}\|?\s{0,4}(\d{1,3})(?:, | {2}\S)")
 _CONTAINER = re.compile(r"[0-9a-f]{12}|.*-[a-z0-9]{5}|.*pod.*")
@@ -178,7 +182,10 @@ def _headed(lines: Sequence[str]) -> Machines | None:
     ends = [at for at, _ in marks[1:]] + [len(lines)]
     for (start, machine), end in zip(marks, ends, strict=True):
         part = lines[start:end]
-        if any(_SAMPLE.match(line) for line in part) or complaints_of(part)[0].kinds:
+        if (
+            any(_SAMPLE.match(line) or UNREACHED.search(line) for line in part)
+            or complaints_of(part)[0].kinds
+        ):
             named += [(machine, line) for line in part]
     return _parted(named) if len({machine for machine, _ in named if machine}) > 1 else None
 

@@ -15,7 +15,7 @@ from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology
-from gpudiag.smi.machines import Machines, machines_of_log
+from gpudiag.smi.machines import UNREACHED, Machines, machines_of_log
 from gpudiag.smi.messages import Log
 from gpudiag.smi.monitor import MonitorReader
 from gpudiag.smi.nvlink import read_nvlinks
@@ -51,30 +51,35 @@ def read(text: str | bytes, now: float | None = None) -> Reading:
 
     `now` is the time where the text shows none. Raises NothingOfAGpu, TooLarge, NotText or RefusedXml.
     """
-    return read_machines(text, now)[-1][1]
+    return read_machines(text, now)[0][-1][1]
 
 
-def read_machines(text: str | bytes, now: float | None = None) -> list[tuple[str, Reading]]:
-    """(name, reading) of each machine that the text shows; the last is the one that `read` gives.
+def read_machines(text: str | bytes, now: float | None = None) -> tuple[list[tuple[str, Reading]], list[str]]:
+    """(name, reading) of each machine that the text shows, and the names of those that could not be reached.
 
-    A machine that the text does not name is called by its place, as in `#2`, where there are several.
+    The last is the one that `read` gives. A machine that the text does not name is called by its place, as in
+    `#2`, where there are several.
     """
     clean = cleaned(text_of(text))
     moment = time.time() if now is None else now
     found: list[tuple[str, list[Snapshot]]] = []
-    for name, parts in _parts_by_machine(clean):
+    silent: list[str] = []
+    for name, parts, lines in _parts_by_machine(clean):
         if _of_a_gpu(parts):
             found += [(name, snapshots) for snapshots in snapshots_of(parts, moment)]
+        elif name and any(map(UNREACHED.search, lines)):
+            silent.append(name)
     if not found:
         raise refusal_of(clean)
-    several = len(found) > 1
+    several = len(found) + len(silent) > 1
     if several:
         for _, snapshots in found:
             _says_that_there_are_others(snapshots[-1])
-    return [
+    named = [
         (name or (f"#{place}" if several else ""), Reading(snapshots))
         for place, (name, snapshots) in enumerate(found, 1)
     ]
+    return named, silent
 
 
 def window_of(text: str | bytes, now: float | None = None) -> Window:
@@ -96,8 +101,8 @@ def _says_that_there_are_others(snapshot: Snapshot) -> None:
         paste.missing = sorted([*(paste.missing or ()), "other_machine"])
 
 
-def _parts_by_machine(text: str) -> list[tuple[str, Parts]]:
-    """What the text holds of each machine; the one that is judged where nothing else decides comes last.
+def _parts_by_machine(text: str) -> list[tuple[str, Parts, list[str]]]:
+    """(name, what was read, lines) of each machine; last the one that is judged where nothing else decides.
 
     What no line gives to a machine, XML and log lines of no name, is of that one.
     """
@@ -107,7 +112,7 @@ def _parts_by_machine(text: str) -> list[tuple[str, Parts]]:
     whole.missing |= left_out
     logs = machines_of_log(log_lines(text))
     if not shown.several and not logs.several:
-        return [("", _take_lines(whole, _only(shown), _only(logs)))]
+        return [("", _take_lines(whole, _only(shown), _only(logs)), _only(shown))]
     if not logs.several:
         logs = _logs_below(shown, logs)
     told = shown.told if shown.several else logs.told
@@ -118,7 +123,7 @@ def _parts_by_machine(text: str) -> list[tuple[str, Parts]]:
         lines = shown.lines.get(name, [])
         if not shown.several and name == told:
             lines = _only(shown)  # whose table stands among the logs of several is not known
-        found.append((name, _take_lines(parts, lines, logs.lines.get(name, []))))
+        found.append((name, _take_lines(parts, lines, logs.lines.get(name, [])), lines))
     return found
 
 

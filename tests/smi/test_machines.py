@@ -220,9 +220,7 @@ def test_other_machines_that_look_broken_are_named_the_worst_first(join: Any) ->
     said = answer(text)
 
     assert ("critical", "gpu-lost-bus") == (said["verdict"]["severity"], said["verdict"]["rule"])
-    assert "the text holds 5 machines; this is said of gpu04; a warning or worse also on gpu03, gpu01" == (
-        of_several(said)
-    )
+    assert "the text holds 5 machines; this is said of gpu04; look also at gpu03, gpu01" == (of_several(said))
     assert "gpu03, gpu01" in of_several(answer(text, "ko"))
 
 
@@ -357,3 +355,19 @@ def test_a_list_that_runs_on_through_a_reboot_is_of_one_machine() -> None:
     said = answer(csv([ECC, machine(gpu(0), gpu(1), at=600)]))
 
     assert not [finding for finding in said["findings"] if finding["rule"] == "paste-incomplete"]
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [
+        "gpu02: ssh: connect to host gpu02 port 22: No route to host",
+        'gpu02 | UNREACHABLE! => {\n    "changed": false,\n    "unreachable": true\n}',
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_machine_that_could_not_be_reached_is_named(silent: str, first: bool) -> None:
+    shown = table(FREE)
+    there = f"gpu01 | CHANGED | rc=0 >>\n{shown}" if "|" in silent else labelled("gpu01: ", shown)
+    said = answer("\n".join((silent, there) if first else (there, silent)))
+
+    assert "the text holds 2 machines; this is said of gpu01; look also at gpu02" == of_several(said)

@@ -1,6 +1,7 @@
 """What no machine says: whole numbers beyond reason are refused with their place, control characters go.
 
-Almost every body holds neither, and a look over its bytes tells so; only the others are walked through.
+A text of megabytes is cut. Almost every body holds none of these, and a look over its bytes tells so; only
+the others are walked through.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from gpudiag.words.foreign import plain
 
 LATEST = 1e11  # Unix seconds
 LONGEST_TEXT = 16_384
+LARGEST_USUAL = 1 << 20  # bytes of a snapshot; in a larger one a text may be too long
 MOMENTS = frozenset(("at", "last_at", "taken_at", "started_at", "sent_at", "booted_at", "unloads_at"))
 
 _ESCAPED = re.compile(rb"\\[bfnrtu]")
@@ -37,6 +39,8 @@ class Beyond(Exception):
 
 def is_plain(body: bytes) -> bool:
     """Whether a JSON body surely holds nothing but plain text and whole numbers of a usual size."""
+    if len(body) > LARGEST_USUAL:
+        return False
     if not (body.isascii() and b"\x7f" not in body) and not body.decode().isprintable():
         return False
     if b"\\" in body and _ESCAPED.search(body):

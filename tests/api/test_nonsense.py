@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.tidying import is_plain
+from api.tidying import LONGEST_TEXT, is_plain
 from gpudiag.client import ApiError, Refused
 from tests.api.conftest import Api, ReportingNode
 
@@ -162,6 +162,14 @@ def test_a_report_without_its_control_characters_is_stored_as_such(api: Api) -> 
     api.restart()
 
     assert "\x1b" not in str(api.client.diagnosis("node-1"))
+
+
+def test_a_name_of_megabytes_is_cut_before_anybody_judges_by_it(api: Api) -> None:
+    body = snapshot()
+    body["gpus"][0]["name"] = "H" * (3 << 20)
+
+    assert post(api, "/v1/snapshots", body) == 200
+    assert len(api.parts.judge.nodes["node-1"].window.latest.gpus[0].name) == LONGEST_TEXT
 
 
 @pytest.mark.parametrize(

@@ -536,7 +536,7 @@ class PasteReading(Struct):
     cache_shortages: list[CacheShortage] | None = None
     machine: str | None = None  # where the text shows several: whose output this is
     machines: int | None = None  # and how many there are
-    broken_machines: list[str] | None = None  # the others that look broken, the worst first; then those not reached
+    broken_machines: list[str] | None = None  # of the others: the worst first, then those not reached
 
 
 MISSING_PARTS = (

@@ -21,7 +21,8 @@ def judge(text: str | bytes, rules: Ruleset, now: float | None = None) -> Checku
     if len(machines) == 1 and not silent:
         return _checkup(machines[0][1], rules)
     judged = [(name, reading, verdict_of_node(_checkup(reading, rules), rules)) for name, reading in machines]
-    judged.sort(key=lambda each: _weight(each[2], rules))  # of equals the one that `read` gives stays the last
+    # Of equals the one that `read` gives stays the last.
+    judged.sort(key=lambda each: _weight(each[2], rules))
     *others, (name, worst, _) = judged
     paste = worst.paste
     paste.machine, paste.machines = name, len(machines) + len(silent)

@@ -76,6 +76,17 @@ def unpacked(body: bytes, encoding: str | None) -> bytes:
     raise WrongEncoding("body.encoding", encoding=plain(encoding, 40))
 
 
+def told_size(body: bytes, encoding: str | None) -> int:
+    """Bytes that a body says it unpacks to; those that it has where it does not say."""
+    if encoding != "zstd":
+        return len(body)
+    try:
+        told: int = zstandard.frame_content_size(body)
+    except zstandard.ZstdError:
+        return len(body)
+    return max(told, len(body))
+
+
 def _gunzipped(body: bytes) -> bytes:
     reader = zlib.decompressobj(31)
     try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from api.intake import Arrived, check_time, snapshots_of, unpacked
+from api.intake import Arrived, check_time, snapshots_of, told_size, unpacked
 from api.nodes import NodeState
 from api.turns import Task
 
-BYTES_OF_ONE = 4096  # about as long as one packed snapshot is
+BYTES_OF_ONE = 24_000  # about as long as one snapshot is
 
 
 class Report(Task):
@@ -37,7 +37,7 @@ class Report(Task):
         super().__init__()
         self._raw, self._encoding, self._may_report = raw, encoding, may_report
         self.received_at, self.sent_at = received_at, sent_at
-        self.size = 1 + len(raw) // BYTES_OF_ONE
+        self.size = 1 + told_size(raw, encoding) // BYTES_OF_ONE
         self.arrived: list[Arrived] = []
         self.body: bytes | None = None  # as it came, where it is one snapshot in zstd: stored as it is
         self.fresh: list[tuple[NodeState, Arrived]] = []  # what was not stored before

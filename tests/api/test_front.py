@@ -15,7 +15,10 @@ from werkzeug.test import EnvironBuilder
 from api.front import Front
 from api.gateway import ANSWER, LATER, WsgiApp, gateway, whole
 from api.reports import Report
+from api.reports import Report
 from api.server import THREADS
+from api.store.snapshots import pack
+from api.writer import MOST_IN_A_BATCH
 from gpudiag.client import Busy, Client, Refused
 from tests.api.conftest import Api, ReportingNode
 from tests.waiting import PATIENCE_SECONDS, until
@@ -162,6 +165,19 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(("packed", "encoding"), [(True, "zstd"), (False, None)])
+def test_what_is_large_unpacked_has_a_turn_for_itself(packed: bool, encoding: str | None) -> None:
+    def size_of(body: bytes) -> int:
+        return Report(pack(body) if packed else body, encoding, 0.0, None, lambda node: None).size
+
+    assert size_of(b" " * (30 << 20)) > MOST_IN_A_BATCH
+    assert size_of(b" " * 2_000) == 1
+
+
+def test_a_body_that_is_not_packed_as_it_says_counts_as_it_came() -> None:
+    assert Report(b"not zstd", "zstd", 0.0, None, lambda node: None).size == 1
 
 
 def test_a_report_that_waits_when_the_server_stops_is_stored_and_answered(

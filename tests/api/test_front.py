@@ -15,7 +15,6 @@ from werkzeug.test import EnvironBuilder
 from api.front import Front
 from api.gateway import ANSWER, LATER, WsgiApp, gateway, whole
 from api.reports import Report
-from api.reports import Report
 from api.server import THREADS
 from api.store.snapshots import pack
 from api.writer import MOST_IN_A_BATCH

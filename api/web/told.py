@@ -9,12 +9,6 @@ from gpudiag.words import units
 from gpudiag.words.gpus import commands_differ, sentence_of, told_once
 
 
-def headline_finding(findings: list[dict[str, Any]], verdict: dict[str, Any]) -> dict[str, Any] | None:
-    """The finding that the verdict names."""
-    same = [finding for finding in findings if finding["rule"] == verdict["rule"]]
-    return next((finding for finding in same if finding["gpu"] == verdict["gpu"]), same[0] if same else None)
-
-
 def together(findings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Findings with the same sentence about several GPUs told once: the first, with the evidence of all."""
     return [_of_all(group) for group in told_once(findings, lambda f: (f["rule"], f["severity"]))]

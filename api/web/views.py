@@ -15,14 +15,14 @@ from api.together import FLEET
 from api.web import language, pictures, show
 from api.web.asked import Answers, Chat
 from api.web.playing import add_calculator
-from api.web.told import changes_of, headline_finding, together, unjudged_of, verdicts_of
+from api.web.told import changes_of, together, unjudged_of, verdicts_of
 from api.web.words import SENTENCES
 from api.words import Sentence
 from gpudiag.errors import GpudiagError
 from gpudiag.runbook import about, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
-from gpudiag.words.gpus import looked_at, saying_the_same, told_of
+from gpudiag.words.gpus import headline_finding, looked_at, saying_the_same, told_of
 from gpudiag.words.hosts import host_of
 
 TOKEN_COOKIE = "gpudiag_token"

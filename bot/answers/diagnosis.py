@@ -13,7 +13,14 @@ from bot.request import Request, Target
 from bot.when import exact
 from bot.words import contract_word, state_word
 from gpudiag.words import words
-from gpudiag.words.gpus import commands_differ, looked_at, saying_the_same, told_of, told_once
+from gpudiag.words.gpus import (
+    commands_differ,
+    headline_finding,
+    looked_at,
+    saying_the_same,
+    told_of,
+    told_once,
+)
 from gpudiag.words.hosts import host_of, with_hosts
 
 MOST_EVIDENCE, MOST_STEPS, MOST_ALSO, MOST_CHANGES = 8, 3, 6, 3
@@ -103,12 +110,6 @@ def findings_of(found: Json, gpus: list[Json]) -> list[Json]:
     """The node's own findings, then those of its GPUs, each with its `gpu`."""
     own = [{**finding, "gpu": None} for finding in found.get("findings") or []]
     return own + [{**f, "gpu": gpu.get("index")} for gpu in gpus for f in gpu.get("findings") or []]
-
-
-def headline_finding(findings: list[Json], verdict: Json) -> Json | None:
-    """The finding that the verdict names."""
-    same = [finding for finding in findings if finding.get("rule") == verdict.get("rule")]
-    return next((f for f in same if f["gpu"] == verdict.get("gpu")), same[0] if same else None)
 
 
 def commands_of(main: Json | None, same: list[Json], asking: Asking) -> tuple[str, ...]:

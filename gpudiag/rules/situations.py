@@ -301,6 +301,16 @@ def vllm_busy(minutes: float = 6) -> Situation:
     return s.passes(minutes=minutes)
 
 
+def lost_all_gpus(expected: int | None = None) -> Window:
+    """A host whose cards went away, and the driver with them."""
+    s = Situation(gpus=2).passes(minutes=6)
+    s.gpus.clear()
+    s.machine(pci_gpu_count=0).nvml = NvmlReading(error="driver_not_loaded")
+    window = s.passes(minutes=2).window
+    window.expected_gpus = expected
+    return window
+
+
 def pasted(
     gpus: int = 1, process_list: str = "listed", hints: list[str] | None = None, **values: Any
 ) -> Window:

@@ -16,6 +16,12 @@ def names_itself(sentence: str, gpu: int | None) -> bool:
     return gpu is not None and _itself(gpu).search(sentence) is not None
 
 
+def headline_finding(findings: list[dict[str, Any]], verdict: dict[str, Any]) -> dict[str, Any] | None:
+    """The finding that the verdict names: its GPU's, else the first of its rule."""
+    same = [finding for finding in findings if finding.get("rule") == verdict.get("rule")]
+    return next((f for f in same if f["gpu"] == verdict.get("gpu")), same[0] if same else None)
+
+
 def looked_at(diagnosis: dict[str, Any], head: dict[str, Any] | None) -> int | None:
     """The GPU to look at first: the suspect that the headline's evidence names, else the one it is about."""
     named = (item["value"] for item in (head or {}).get("evidence") or () if item.get("name") == SUSPECT)

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpudiag.model import NvmlReading
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation, pasted
+from gpudiag.rules.situations import Situation, lost_all_gpus, pasted
 from gpudiag.window import Window
 
 
@@ -12,15 +12,6 @@ def _host(on_bus: int | None, expected: int | None = None, **host: Any) -> Windo
     s = Situation(gpus=0).machine(pci_gpu_count=on_bus, **host)
     s.nvml = NvmlReading(error="library_not_found")
     window = s.passes(minutes=1).window
-    window.expected_gpus = expected
-    return window
-
-
-def _had_some(expected: int | None = None) -> Window:
-    s = Situation(gpus=2).passes(minutes=6)
-    s.gpus.clear()
-    s.machine(pci_gpu_count=0).nvml = NvmlReading(error="driver_not_loaded")
-    window = s.passes(minutes=2).window
     window.expected_gpus = expected
     return window
 
@@ -48,11 +39,11 @@ CASES = [
     ),
     Case(
         "none are left, as declared",
-        lambda: _had_some(expected=0),
+        lambda: lost_all_gpus(expected=0),
         "fires",
         severity="info",
     ),
-    Case("cards that were here are gone", _had_some, "clear"),
+    Case("cards that were here are gone", lost_all_gpus, "clear"),
     Case("cards without a driver", lambda: _host(4), "clear"),
     Case("cards are expected", lambda: _host(0, expected=8), "clear"),
     Case("a node with GPUs", lambda: Situation().passes(minutes=1).window, "clear"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpudiag.model import NvmlReading
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, lost_all_gpus
 from gpudiag.window import Window
 
 
@@ -17,15 +17,6 @@ def _fails(error: str | None, minutes: float = 2, **host: Any) -> Window:
 def _expected() -> Window:
     window = _fails("driver_not_loaded", pci_gpu_count=0)
     window.expected_gpus = 8
-    return window
-
-
-def _had_some(expected: int | None = None) -> Window:
-    s = Situation(gpus=2).passes(minutes=6)
-    s.gpus.clear()
-    s.machine(pci_gpu_count=0).nvml = NvmlReading(error="driver_not_loaded")
-    window = s.passes(minutes=2).window
-    window.expected_gpus = expected
     return window
 
 
@@ -46,8 +37,8 @@ CASES = [
         variant="nouveau",
     ),
     Case("GPUs are expected and none is on the bus", _expected, "fires"),
-    Case("GPUs were here, and none is on the bus any more", _had_some, "fires", severity="critical"),
-    Case("none are left, as declared", lambda: _had_some(expected=0), "clear"),
+    Case("GPUs were here, and none is on the bus any more", lost_all_gpus, "fires", severity="critical"),
+    Case("none are left, as declared", lambda: lost_all_gpus(expected=0), "clear"),
     Case("NVML answers", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("versions differ: another rule", lambda: _fails("library_mismatch"), "clear"),
     Case("a host without GPUs", lambda: _fails("library_not_found", pci_gpu_count=0), "clear"),

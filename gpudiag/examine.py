@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -144,13 +144,16 @@ def judge(window: Window, rules: Ruleset | None = None, now: float | None = None
     )
     gates = gates_of_all(window)
     of_node = gates_of_node(window, (bits for _, bits in gates))
-    _judge(rules.asks("node", of_node), window, None, checkup)
+    _judge(rules.asks("node", of_node), (window,), checkup)
     if any(finding.rule == STALE for finding in checkup.findings):
         checkup.findings = [f for f in checkup.findings if f.rule == STALE or survives_silence(f, rules)]
     else:
+        alike: dict[int, list[GpuWindow]] = {}  # by open gates
         for gpu, bits in gates:
             if not gpu.unread:
-                _judge(rules.asks("gpu", bits), gpu, gpu, checkup)
+                alike.setdefault(bits, []).append(gpu)
+        for bits, gpus in alike.items():
+            _judge(rules.asks("gpu", bits), gpus, checkup)
     checkup.findings = precede(checkup.findings, rules)
     return checkup
 
@@ -168,35 +171,48 @@ def observed(window: Window, span: float = W5) -> Observed:
     )
 
 
-def _judge(asks: Iterable[tuple[Rule, Ask]], subject: Any, gpu: GpuWindow | None, checkup: Checkup) -> None:
+def _judge(
+    asks: Iterable[tuple[Rule, Ask]], subjects: Sequence[Window] | Sequence[GpuWindow], checkup: Checkup
+) -> None:
+    """Ask each rule about every subject in turn: quicker than each subject about every rule."""
     for rule, ask in asks:
-        try:
-            outcome = ask(subject)
-            if outcome is None:  # clear, as most are
-                continue
-            fired = (outcome,) if type(outcome) is Fires else outcomes(outcome)
-        except NotMeasured as absent:
-            # A rule that kept it in a local and raised it later would else be held by its own traceback, with
-            # all that called it: a cycle for each report.
-            absent.__traceback__ = None
-            checkup.unjudged.append(
-                Unjudged(
-                    rule=rule.id,
-                    missing=absent.missing,
-                    gpu=None if gpu is None else gpu.index,
-                    reason=absent.reason,
-                    wait_seconds=absent.wait_seconds,
+        for subject in subjects:
+            try:
+                outcome = ask(subject)
+                if outcome is None:  # clear, as most are
+                    continue
+                fired = (outcome,) if type(outcome) is Fires else outcomes(outcome)
+            except NotMeasured as absent:
+                # A rule that kept it in a local and raised it later would else be held by its own traceback,
+                # with all that called it: a cycle for each report.
+                absent.__traceback__ = None
+                checkup.unjudged.append(
+                    Unjudged(
+                        rule=rule.id,
+                        missing=absent.missing,
+                        gpu=_index_of(subject),
+                        reason=absent.reason,
+                        wait_seconds=absent.wait_seconds,
+                    )
                 )
-            )
-            continue
-        except (ArithmeticError, ValueError):  # a driver's nonsense: a total of 0, a power of 1e300
-            index = None if gpu is None else gpu.index
-            checkup.unjudged.append(
-                Unjudged(rule=rule.id, missing=["plausible_values"], gpu=index, reason="nonsense")
-            )
-            continue
-        for fires in fired:
-            checkup.findings.append(finding_of(rule, fires, gpu))
+                continue
+            except (ArithmeticError, ValueError):  # a driver's nonsense: a total of 0, a power of 1e300
+                checkup.unjudged.append(
+                    Unjudged(
+                        rule=rule.id,
+                        missing=["plausible_values"],
+                        gpu=_index_of(subject),
+                        reason="nonsense",
+                    )
+                )
+                continue
+            gpu = subject if type(subject) is GpuWindow else None
+            for fires in fired:
+                checkup.findings.append(finding_of(rule, fires, gpu))
+
+
+def _index_of(subject: Window | GpuWindow) -> int | None:
+    return subject.index if isinstance(subject, GpuWindow) else None
 
 
 def finding_of(rule: Rule, fires: Fires, gpu: GpuWindow | None = None) -> Finding:

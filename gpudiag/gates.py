@@ -6,9 +6,8 @@ gates in `given`; where one of them is closed, the rule is clear by what is meas
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from gpudiag.model import GpuReading
 from gpudiag.window import W2, W5, GpuWindow, NotMeasured, Window
 from gpudiag.workloads import AT_REST
 
@@ -36,13 +35,20 @@ NO_JOB = AT_REST | {"engine"}
 
 def gates_of(gpu: GpuWindow) -> int:
     """The open gates of one GPU as bits."""
-    return _of_node(gpu.node) | _of_gpu(gpu)
+    return _gates_of((gpu,), gpu.node)[0]
 
 
 def gates_of_all(window: Window) -> list[tuple[GpuWindow, int]]:
     """Every GPU of a node, in order, with its open gates."""
-    shared = _of_node(window)
-    return [(gpu, shared | _of_gpu(gpu)) for gpu in window.gpus_in_order()]
+    gpus = window.gpus_in_order()
+    return list(zip(gpus, _gates_of(gpus, window), strict=True))
+
+
+def _gates_of(gpus: Sequence[GpuWindow], node: Window) -> list[int]:
+    gates = [_of_node(node)] * len(gpus)
+    for opened_by in (_of_load, _of_users, _of_clocks, _of_health, _of_settings):
+        gates = [bits | opened_by(gpu) for bits, gpu in zip(gates, gpus, strict=True)]
+    return gates
 
 
 def gates_of_node(window: Window, of_gpus: Iterable[int]) -> int:
@@ -57,10 +63,6 @@ def gates_of_node(window: Window, of_gpus: Iterable[int]) -> int:
 
 def is_open(name: str, gpu: GpuWindow) -> bool:
     return bool(gates_of(gpu) & BIT[name])
-
-
-def _of_gpu(gpu: GpuWindow) -> int:
-    return _of_load(gpu) | _of_users(gpu) | _of_clocks(gpu) | _of_health(gpu) | _of_settings(gpu.reading)
 
 
 def _of_node(node: Window) -> int:
@@ -190,8 +192,9 @@ def _of_health(gpu: GpuWindow) -> int:
     return bits
 
 
-def _of_settings(r: GpuReading) -> int:
+def _of_settings(gpu: GpuWindow) -> int:
     """Settings that differ from the usual or are not known, and what kind of device it is."""
+    r = gpu.reading
     bits = 0
     if (
         r.power_limit_watts is None

@@ -195,6 +195,11 @@ class Level:
             return None
         return self.columns.numbers(column, self.columns.cells(kept))
 
+    def is_one_value(self, column: int, other: int) -> bool:
+        """Whether neither of two columns has moved, and both are the same: a gauge that stands still."""
+        kept = self.cells[column]
+        return isinstance(kept, bytes) and kept is self.cells[other]  # see _shared
+
     def values(self, column: int, slot: int, first: int = 0) -> array[float]:
         """One column of a slot from row `first` on; NaN where a value is not known."""
         kept, base = self.cells[column], slot * self.rows

@@ -259,6 +259,8 @@ class Stats:
         if self._rows is None or self._rows[1] >= self._rows[0].columns.gauge_cells:
             return self._values
         level, column, first = self._rows
+        if level.is_one_value(column, column + offset):
+            return self._values
         steady = level.steady(column + offset)
         if steady is not None:
             return steady[self._slot : self._slot + 1]

@@ -212,7 +212,9 @@ class Answers:
         window, checkup = past
         if span is not None:
             checkup.observed = observed(window, span)
-        found = explain(checkup, language, self.rules, now=wanted, runbooks=self.runbooks)
+        found = explain(
+            checkup, language, self.rules, now=wanted, runbooks=self.runbooks, past=at is not None
+        )
         window.end()
         return self._told(found, state if at is None else None)
 

@@ -97,6 +97,13 @@ def ask_run(options: argparse.Namespace) -> int:
     return answer.exit_code
 
 
+def questions() -> list[str]:
+    """What `ask` begins with: the verbs of the chat."""
+    from bot.grammar import BY_NAME
+
+    return sorted(BY_NAME)
+
+
 def ask_html(text: str, api_url: str, lang: str) -> str:
     """The answer to one line of chat as an HTML fragment that is safe to show: the demo's chat page."""
     from bot.answers import Asking, answer_text
@@ -146,4 +153,5 @@ ask = SimpleNamespace(
     arguments=ask_arguments,
     run=ask_run,
     html=ask_html,
+    questions=questions,
 )

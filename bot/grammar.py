@@ -24,6 +24,7 @@ from bot.sentence import (
 from bot.text import clean, tokens
 
 PASTED = re.compile(r"\s*(?:<@\w+>\s*)?(?:explain|paste|설명|해설|분석)\s+(\S.*)", re.I | re.S)
+OF_IDLE = ("gpu", "gpus", "now", "right", "for", "")
 FINDING = re.compile(r"[a-z]{1,3}-[0-9a-f]{6,40}\Z")
 CALCULATOR_OPTIONS = {
     "kv": "kv_dtype", "kv_dtype": "kv_dtype", "kv_cache_dtype": "kv_dtype",
@@ -190,12 +191,14 @@ def top(request: Request, words: list[str]) -> Request:
 
 
 def idle(request: Request, words: list[str]) -> Request:
+    """[MINUTES or SPAN]; a sentence around it may say more, and a word that stands in its place may not."""
     for word in words:
         if word.isdigit():
             return replace(request, seconds=float(word) * 60, words=(word,))
         if (seconds := duration(word)) is not None:
             return replace(request, seconds=seconds, words=(word,))
-    return replace(request, seconds=600.0)
+    odd = next((word for word in words if word.isascii() and word.lower().strip("?!.,") not in OF_IDLE), None)
+    return misread(request, "unknown-word", odd, ["30"]) if odd else replace(request, seconds=600.0)
 
 
 def watch(request: Request, words: list[str]) -> Request:

@@ -74,9 +74,13 @@ def explain(
     *,
     now: float | None = None,
     runbooks: str = "/runbooks",
+    past: bool = False,
 ) -> Diagnosis:
-    """Put a checkup into words. `runbooks` is where the rules' pages stand: an address, or a command."""
-    speaker = _Speaker(checkup, language, rules or default_rules(), runbooks)
+    """Put a checkup into words. `runbooks` is where the rules' pages stand: an address, or a command.
+
+    `past`: it tells of a moment that is over, for which nobody can wait.
+    """
+    speaker = _Speaker(checkup, language, rules or default_rules(), runbooks, past)
     return speaker.diagnosis(checkup.judged_at if now is None else now)
 
 
@@ -95,8 +99,10 @@ def finding_in_words(
 class _Speaker:
     """One checkup in one language."""
 
-    def __init__(self, checkup: Checkup, language: Language, rules: Ruleset, runbooks: str) -> None:
-        self.checkup, self.language, self.rules = checkup, language, rules
+    def __init__(
+        self, checkup: Checkup, language: Language, rules: Ruleset, runbooks: str, past: bool = False
+    ) -> None:
+        self.checkup, self.language, self.rules, self.past = checkup, language, rules, past
         self.words = words(language)
         self.runbooks = runbooks if runbooks.endswith(" ") else runbooks.rstrip("/") + "/"
         self.simulated = checkup.snapshot.source == "simulated"
@@ -215,7 +221,10 @@ class _Speaker:
                 return card if name == "card" else f"GPU {card}"
             return None if known is None else units.show(name, known, self.language)
 
-        return fill(template, value)
+        def typed(name: str, part: str | None) -> str:
+            return value(name, part) or name.upper()  # to be put in by who types it, as PID is
+
+        return fill(template, typed if command else value)
 
     def card(self, finding: Finding) -> str:
         """A GPU as commands name it: by its address where the number is only its place in a pasted text."""
@@ -354,8 +363,8 @@ class _Speaker:
         nvml = self.checkup.snapshot.nvml
         if reason == "not_enabled" and nvml is not None and nvml.released:
             reason = "released"
-        if reason == "too_short" and pasted:
-            reason = "too_short_pasted"  # text does not grow while one waits
+        if reason == "too_short" and (pasted or self.past):  # neither grows while one waits
+            reason = "too_short_pasted" if pasted else "too_short_past"
         by_reason = self.words.ENABLE_BY_REASON.get(reason)
         if by_reason:
             return by_reason.format(wait=units.duration(entry.wait_seconds or 60, self.language))

@@ -66,7 +66,8 @@ def of_paste(text: str, asking: Asking) -> Answer:
 def chart(request: Request, asking: Asking) -> Answer:
     """Where no picture can be sent: the page that shows it."""
     url = asking.link(f"/nodes/{request.target.place}") if request.target else ""
-    return Answer(headline=asking.say("chart.nochat", url=url or code(request.target)), lang=asking.lang)
+    headline = asking.say("chart.nochat", url=url or code(request.target))
+    return Answer(headline=headline, lang=asking.lang, exit_code=2)
 
 
 def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, live: bool = True) -> Answer:

@@ -23,9 +23,15 @@ def plugin_names() -> list[str]:
 
 
 def find(name: str, others: Iterable[str] = ()) -> Any:
-    """The command object of that name; raises NoSuchCommand with the nearest one, `others` among them."""
+    """The command object of that name; raises NoSuchCommand with the nearest one, `others` among them.
+
+    What is no command and a question of `ask`, as in a chat, is told so.
+    """
     for point in entry_points(group=GROUP, name=name):
         return point.load()
+    for point in entry_points(group=GROUP, name="ask"):
+        if name in point.load().questions():
+            raise NoSuchCommand("no-such-command-ask", name=name)
     near = difflib.get_close_matches(name, [*others, *plugin_names()], n=1)
     if near:
         raise NoSuchCommand("no-such-command-near", name=name, near=near[0])

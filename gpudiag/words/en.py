@@ -151,7 +151,8 @@ ENABLE = {  # what to switch on, by metric or source
     "sm_active_ratio": "nothing on GPUs before Hopper; else let the agent read GPM metrics",
 }
 ENABLE_BY_REASON = {
-    "too_short": "wait {wait}: then there are enough samples",
+    "too_short": "wait {wait}",
+    "too_short_past": "ask about a moment {wait} later, if it has come",
     "too_short_pasted": "paste samples that cover {wait} more (`nvidia-smi -l 1`), or install the agent",
     "not_supported": "nothing: this GPU or driver does not report it",
     "no_permission": "run the agent with the rights to read it",

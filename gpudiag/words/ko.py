@@ -145,7 +145,8 @@ ENABLE = {
     "sm_active_ratio": "Hopper 이전 GPU에는 없습니다. 그 외에는 에이전트가 GPM 메트릭을 읽게 하십시오",
 }
 ENABLE_BY_REASON = {
-    "too_short": "{wait} 더 기다리면 샘플이 충분해집니다",
+    "too_short": "{wait} 더 기다리십시오",
+    "too_short_past": "{wait} 뒤의 시점이 이미 지났다면 그 시점으로 물어보십시오",
     "too_short_pasted": "{wait} 더 이어지는 샘플을 붙여넣거나(`nvidia-smi -l 1`) 에이전트를 설치하십시오",
     "not_supported": "할 일이 없습니다. 이 GPU나 드라이버는 이 값을 보고하지 않습니다",
     "no_permission": "에이전트에 읽기 권한을 주십시오",

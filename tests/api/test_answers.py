@@ -182,6 +182,21 @@ def test_the_past_is_judged_again(node: ReportingNode, api: Api) -> None:
     assert api.client.diagnosis("node-3", at="4m")["verdict"]["rule"] == "kv-pool-reserved-idle"
 
 
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_nobody_is_told_to_wait_in_the_past(node: ReportingNode, api: Api, lang: str) -> None:
+    node.passes(minutes=8)
+    wait = {"en": "wait ", "ko": "더 기다리십시오"}[lang]
+
+    def remedies(**moment: str) -> list[str]:
+        said = api.client.diagnosis("node-3", lang=lang, **moment)
+        unjudged = [*said["unjudged"], *(entry for gpu in said["gpus"] for entry in gpu["unjudged"])]
+        return [entry["enable"] for entry in unjudged if entry["reason"] == "too_short"]
+
+    assert [enable for enable in remedies() if wait in enable] == remedies() != []
+    assert [enable for enable in remedies(at="2m") if wait in enable] == []
+    assert remedies(at="2m") != []
+
+
 def test_the_past_before_the_first_report_is_not_made_up(node: ReportingNode, api: Api) -> None:
     node.passes(minutes=1)
 

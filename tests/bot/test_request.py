@@ -57,6 +57,7 @@ from gpudiag.words import words as in_language
         ("kv llama-3-8b 8,5", "kv llama-3-8b 8,5"),
         ("top node-3 by util", "top node/node-3 by=utilization"),
         ("idle 30", "idle 30"),
+        ("idle GPUs for 2h", "idle 2h"),
         ("watch all", "watch all"),
         ("mute node-3 2h", "mute node/node-3 2h"),
         (
@@ -88,6 +89,7 @@ def test_a_sentence_is_understood(typed: str, meant: str):
         ("wyh node-3", "why node-3"),
         ("stauts", "status"),
         ("idel 45", "idle 45"),
+        ("idle x", "idle 30"),
         ("mtue node-3 2h the fan", "mute node-3 2h the fan"),
         ("runbok stuck-job", "runbook stuck-job"),
         ("kv m 8192 kvv=fp8 x3", "kv m 8192 kv=fp8 x3"),

@@ -33,7 +33,14 @@ QUESTIONS = (
 @pytest.mark.parametrize("lang", ["en", "ko"])
 @pytest.mark.parametrize(
     ("question", "code"),
-    [("why node-3 at noonish", 2), ("why node-3", 0), ("explain", 2), ("doctor", 0)],
+    [
+        ("why node-3 at noonish", 2),
+        ("why node-3", 0),
+        ("explain", 2),
+        ("doctor", 0),
+        ("chart node-3", 2),
+        ("idle x", 2),
+    ],
 )
 def test_a_script_learns_that_a_question_was_wrong(question: str, code: int, lang: str):
     assert code == answer_text(question, Asking(ExampleApi(lang), lang=lang)).exit_code

@@ -54,6 +54,7 @@ def test_help_of_a_command_is_the_commands_help(capsys: pytest.CaptureFixture[st
         (["why", "node-3", "--explain-rule", "gpu-free"], "--explain-rule looks at this machine"),
         (["help", "nosuch"], "there is no command 'nosuch'"),
         (["wy"], "did you mean `gpudiag why`?"),
+        (["status"], "it is a question: gpudiag ask status"),
     ],
 )
 def test_a_mistake_is_one_sentence(

@@ -8,6 +8,7 @@ import pytest
 
 from gpudiag.examine import examine
 from gpudiag.explain import explain
+from gpudiag.model import Finding
 from gpudiag.rules.situations import GIB, Situation, vllm_idle
 from gpudiag.words import LANGUAGES, Language
 
@@ -75,3 +76,14 @@ def test_an_orphan_without_an_engine_is_asked_for_at_the_usual_port() -> None:
     s.passes(minutes=6)
 
     assert HEALTH.format("localhost:8000") in commands(s, "orphaned-engine")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_an_older_version_did_not_note_is_left_to_who_types_it(language: Language) -> None:
+    checkup = examine(vllm_idle(minutes=6).window)
+    checkup.findings = [Finding("orphaned-engine", "critical", "proven", gpu=0, words={"pid": 4121})]
+    (finding,) = explain(checkup, language).gpus[0]["findings"]
+    commands = [step["command"] for step in finding["next_steps"] if step["command"]]
+
+    assert HEALTH.format("ADDRESS") in commands
+    assert [command for command in commands if "?" in command] == []

@@ -41,6 +41,7 @@ REFUSED = {  # what cannot be read, and what to do
     ),
     "config-unreadable": "config: cannot read {file} ({reason}); give the path of a config.json",
     "no-such-command": "there is no command {name!r}; `gpudiag help` lists them",
+    "no-such-command-ask": "there is no command {name!r}; it is a question: gpudiag ask {name}",
     "no-such-command-near": "there is no command {name!r}; did you mean `gpudiag {near}`?",
     "no-such-rule": "there is no rule {name!r}; `gpudiag rules` lists them",
     "no-such-rule-near": "there is no rule {name!r}; near: {near}; `gpudiag rules` lists them",

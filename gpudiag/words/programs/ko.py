@@ -46,6 +46,7 @@ REFUSED = {
         "config: {file} 파일을 읽을 수 없습니다({reason}). config.json의 경로를 지정하십시오"
     ),
     "no-such-command": "{name!r}: 없는 명령입니다. `gpudiag help`로 명령 목록을 보십시오",
+    "no-such-command-ask": "{name!r}: 없는 명령입니다. 질문으로 물어보십시오: gpudiag ask {name}",
     "no-such-command-near": "{name!r}: 없는 명령입니다. 비슷한 명령: `gpudiag {near}`",
     "no-such-rule": "{name!r}: 없는 규칙입니다. `gpudiag rules`로 규칙 목록을 보십시오",
     "no-such-rule-near": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from bot.answer import Answer
 from bot.answers.asking import Asking
@@ -12,6 +13,8 @@ from bot.request import Request, Target
 from bot.words import say
 
 WIDTH = 720
+LETTERS = Path(__file__).parent / "fonts" / "letters.otf"  # a server in a container has no fonts
+FAMILY = "Noto Sans CJK KR"  # as that file calls itself
 Points = list[tuple[float, float | None]]
 
 
@@ -50,7 +53,16 @@ def svg(title: str, utilization: Points, memory: Points, when: tuple[float, floa
 def png(drawing: str) -> bytes:
     import resvg_py
 
-    return bytes(resvg_py.svg_to_bytes(svg_string=drawing, width=WIDTH * 2, background="#ffffff"))
+    drawn = resvg_py.svg_to_bytes(
+        svg_string=drawing,
+        width=WIDTH * 2,
+        background="#ffffff",
+        skip_system_fonts=True,
+        font_files=[str(LETTERS)],
+        font_family=FAMILY,
+        sans_serif_family=FAMILY,
+    )
+    return bytes(drawn)
 
 
 def first_gpu(found: Json) -> int:

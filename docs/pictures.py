@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from api.demo import EXAMPLE, Demo
+from docs.browser import browser
 from gpudiag.settings import Settings
 from gpudiag.words import LANGUAGES, Language
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 OUT = Path(__file__).parent / "pictures" / "web"
-CHROMIUM = "/usr/bin/chromium"
 WIDTH = 1100
 SCALE = 0.75  # about as wide as a README is shown, so that nobody scales the text again
 MARGIN = 24
@@ -43,15 +43,11 @@ PICTURES = (
 
 
 def main(out: Path = OUT) -> int:
-    from playwright.sync_api import sync_playwright
-
-    out.mkdir(parents=True, exist_ok=True)
-    with demo() as url, sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with browser() as chromium, demo() as url:
+        out.mkdir(parents=True, exist_ok=True)
         for picture in PICTURES:
             for language in LANGUAGES:
-                print(take(browser, url, picture, language, out))
-        browser.close()
+                print(take(chromium, url, picture, language, out))
     return 0
 
 
@@ -68,9 +64,9 @@ def demo() -> Iterator[str]:
             show.stop()
 
 
-def take(browser: Browser, url: str, picture: Picture, language: Language, out: Path) -> Path:
+def take(chromium: Browser, url: str, picture: Picture, language: Language, out: Path) -> Path:
     """Draw the page from its top down to what matters last."""
-    page = browser.new_page(
+    page = chromium.new_page(
         viewport={"width": WIDTH, "height": 800}, device_scale_factor=SCALE, color_scheme="light"
     )
     page.goto(f"{url}{picture.path}?lang={language}")

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from bot.examples import messages
+from docs.browser import browser
 
 Json = dict[str, Any]
 OUT = Path(__file__).parents[2] / "docs" / "pictures" / "slack"
-CHROMIUM = "/usr/bin/chromium"
 SHOWN = {
     "why": "why-and-alert", "alert-firing": "why-and-alert", "fleet": "fleet", "kv": "kv", "kv-over": "kv",
     "alert-acknowledged": "alerts", "alert-resolved": "alerts", "alert-no-data": "alerts", "alert-many": "alerts",
@@ -55,23 +55,19 @@ table { border-collapse: collapse; margin: 6px 0; font-size: 14px; } td, th { bo
 
 
 def main(out: Path = OUT) -> int:
-    from playwright.sync_api import sync_playwright
-
-    out.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with browser() as chromium:
+        out.mkdir(parents=True, exist_ok=True)
         for lang in ("en", "ko"):
             for name, width in (
                 *((picture, 720) for picture in dict.fromkeys(SHOWN.values())),
                 ("why-and-alert", 390),
             ):
-                page = browser.new_page(viewport={"width": width, "height": 400}, device_scale_factor=1)
+                page = chromium.new_page(viewport={"width": width, "height": 400}, device_scale_factor=1)
                 page.set_content(document(name, lang, width))
                 path = out / f"{name}{'' if width == 720 else '-phone'}.{lang}.png"
                 page.screenshot(path=str(path), full_page=True)
                 print(path)
                 page.close()
-        browser.close()
     return 0
 
 

@@ -320,15 +320,8 @@ class _Speaker:
         return [*steps[:place], step, *steps[place:]]
 
     def evidence(self, item: Evidence, page: Page | None) -> dict[str, Any]:
-        label = (page.labels.get(item.name) if page else None) or self.words.LABELS.get(item.name)
-        label = label or item.name.replace("_", " ")
-        text = f"{label}: {self.value_of(item, None)}"
-        if item.of is not None:
-            text += f" / {self.value_of(item, 'of')}"
-        if item.window_seconds is not None:
-            text += f" ({self.words.OVER.format(window=units.duration(item.window_seconds, self.language))})"
         return {
-            "text": text,
+            "text": self.evidence_line(item, page),
             "name": item.name,
             "value": _plain(item.value),
             "of": _plain(item.of),
@@ -337,6 +330,19 @@ class _Speaker:
             "source": item.source,
             "window_seconds": item.window_seconds,
         }
+
+    def evidence_line(self, item: Evidence, page: Page | None) -> str:
+        """`memory used: 1.0 GiB / 15.0 GiB (over 5 min)`; of one sample no share of time is told."""
+        in_sample = self.words.IN_ONE_SAMPLE.get(item.name)
+        if item.window_seconds is None and in_sample is not None and item.value in (0, 1):
+            return f"{in_sample}: {units.show('', bool(item.value), self.language)}"
+        label = (page.labels.get(item.name) if page else None) or self.words.LABELS.get(item.name)
+        text = f"{label or item.name.replace('_', ' ')}: {self.value_of(item, None)}"
+        if item.of is not None:
+            text += f" / {self.value_of(item, 'of')}"
+        if item.window_seconds is not None:
+            text += f" ({self.words.OVER.format(window=units.duration(item.window_seconds, self.language))})"
+        return text
 
     # ---- what could not be told
 

@@ -217,6 +217,9 @@ LINE_NEXT = {  # and what to do next
 ALSO = "also seen"
 OVER = "over {window}"
 ONE_SAMPLE = "one sample"
+IN_ONE_SAMPLE = {
+    "quiet_ratio": "nothing running in this sample"
+}  # evidence of a share of time, and its only sample
 
 LABEL = {  # headings of every surface
     "evidence": "Evidence",

@@ -211,6 +211,7 @@ LINE_NEXT = {
 ALSO = "함께 보임"
 OVER = "{window} 동안"
 ONE_SAMPLE = "샘플 하나"
+IN_ONE_SAMPLE = {"quiet_ratio": "이 샘플에서 아무것도 실행되지 않음"}
 
 LABEL = {
     "evidence": "근거",

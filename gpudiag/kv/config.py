@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from gpudiag.kv.errors import KvError
@@ -40,7 +41,8 @@ NUMBERS = frozenset(  # one word each, for a column of 130 lines would hide the 
     ff_intermediate_size shared_intermediate_size vocab_size_per_layer_input hidden_size_per_layer_input
     interleave_moe_layer_step expert_layer_period expert_layer_offset moe_layer_freq depth encoder_layers
     encoder_ffn_dim image_size patch_size max_num_tiles
-    num_mem_blocks adapter_rank attention_hidden_size bits w_bit num_bits""".split()  # noqa: SIM905
+    num_mem_blocks adapter_rank attention_hidden_size block_multiple_of block_ffn_dim_multiplier
+    moe_hidden_size zero_expert_num bits w_bit num_bits""".split()  # noqa: SIM905
 )
 # Those of them that may hold one value per layer.
 LISTS = frozenset(
@@ -65,7 +67,9 @@ LISTS = frozenset(
     )
 )
 # Those of them that need not be whole.
-FRACTIONS = frozenset(("mamba_expand", "expand", "ffn_mult", "bits", "w_bit", "num_bits"))
+FRACTIONS = frozenset(
+    ("mamba_expand", "expand", "ffn_mult", "block_ffn_dim_multiplier", "bits", "w_bit", "num_bits")
+)
 # Keys that are looked into, and what they hold; of another form they would be passed over or break a reader.
 FORMS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(
@@ -77,6 +81,8 @@ FORMS: dict[str, tuple[type, ...]] = {
             "quantization_config",
             "compression_config",
             "vision_config",
+            "per_layer_config",
+            "thinker_config",
         ),
         (dict,),
     ),
@@ -111,6 +117,9 @@ MOST_DEPTH = 6
 # Parts that see or hear; theirs may have a number per stage or per side of a picture.
 TOWERS = ("vision", "audio", "speech", "encoder")
 
+# What the first configs of Gemma 4 say of all full layers at once.
+GLOBAL = ("global_head_dim", "num_global_key_value_heads")
+
 # Where a multimodal config keeps the part that generates text, in the order engines look.
 TEXT_PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 
@@ -129,6 +138,15 @@ class Config:
         self.left_out = left_out(self.family, self.text, nested=self.text is not root)
         if self.left_out:
             self.text = {**self.left_out, **self.text}
+
+    def by_layer(self, layers: int) -> dict[int, Config]:
+        """This config as single layers see it: transformers 5 keeps what differs in `per_layer_config`."""
+        found: dict[int, Config] = {}
+        for key, own in (self.text.get("per_layer_config") or {}).items():
+            if int(key) < layers:
+                seen = found[int(key)] = copy(self)
+                seen.text = {**self.text, **dict.fromkeys(GLOBAL), **inside(own, f"per_layer_config.{key}")}
+        return found
 
     def get(self, *names: str, default: Json = None) -> Json:
         """The first of `names` that is present and not null, in the text part, then in the root."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudiag.kv.config import Config, inside
 from gpudiag.kv.matrices import Matrices
-from gpudiag.kv.traits import heads
+from gpudiag.kv.traits import heads, latent
 
 # Families whose MLP has two matrices (up, down) instead of three (gate, up, down).
 UNGATED = [
@@ -32,7 +32,18 @@ UNGATED = [
     "t5",
     "persimmon",
     "stablelm_epoch",
+    "apertus",
+    "apertus1p5_text",
+    "arcee",
+    "biogpt",
+    "gpt_neox_japanese",
+    "jais2",
+    "moshi",
+    "nanochat",
+    "xglm",
 ]
+# Of BART and its kin, all of which have two matrices.
+ENCODER_DECODER = "decoder_ffn_dim"
 
 
 # Families whose layers have none of their own; those of Zamba lie in the blocks that its layers share.
@@ -45,7 +56,8 @@ class FeedForward:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.hidden = heads.hidden_size(config)
-        self._ungated = config.family in UNGATED or config.has("inner_hidden_size")
+        named = config.has("inner_hidden_size") or config.has(ENCODER_DECODER)
+        self._ungated = config.family in UNGATED or named
         if str(config.text.get("feed_forward_proj")).startswith("gated"):  # T5 1.1 and Flan
             self._ungated = False
 
@@ -57,6 +69,8 @@ class FeedForward:
             yield Matrices("mlp", self.elements(self.dense_width(index), self.hidden))
         if kind == "dense" and self._dense_and_experts():
             yield from self._experts()
+        if kind == "experts" and latent.is_double(self.config):  # beside an MLP for each attention block
+            yield Matrices("mlp", 2 * self.elements(self.dense_width(index), self.hidden))
 
     def kind(self, index: int, mixes: bool) -> str | None:
         """dense, experts, or None for a layer without a feed-forward part."""
@@ -109,13 +123,23 @@ class FeedForward:
         if self.config.family == "granitemoehybrid":
             named = text.get("shared_intermediate_size") or named
         inner = (text.get("ffn_config") or {}).get("ffn_hidden_size")
-        return int(_one(named, index) or inner or 4 * self.hidden)
+        return self._adjusted(int(_one(named, index) or inner or 4 * self.hidden))
+
+    def _adjusted(self, width: int) -> int:
+        """LFM2 narrows the width that its config names to two thirds, in steps."""
+        if not self.config.flag("block_auto_adjust_ff_dim"):
+            return width
+        step = int(self.config.text.get("block_multiple_of") or 256)
+        narrowed = int((self.config.text.get("block_ffn_dim_multiplier") or 1.0) * int(2 * width / 3))
+        return -(-narrowed // step) * step
 
     def _block(self, index: int) -> Mapping[str, Any]:
         return inside(self.config.text["block_configs"][index].get("ffn"), f"block_configs[{index}].ffn")
 
     def _expert_count(self) -> int:
         text = self.config.text
+        if text.get("is_moe") is False:  # Doge counts experts that its dense models do not have
+            return 0
         inner = text.get("ffn_config") or {}
         named = text.get("n_routed_experts") or text.get("num_local_experts") or text.get("num_experts")
         named = named or text.get("moe_num_experts") or inner.get("moe_num_experts")
@@ -127,11 +151,13 @@ class FeedForward:
         named = text.get("moe_intermediate_size") or text.get("expert_ffn_hidden_size")
         named = named or (text.get("ffn_config") or {}).get("ffn_hidden_size")
         width = int(_one(named, -1) or text.get("intermediate_size") or 4 * self.hidden)
-        inside = int(text.get("moe_latent_size") or text.get("routed_expert_hidden_size") or self.hidden)
+        named = text.get("moe_latent_size") or text.get("routed_expert_hidden_size")
+        inside = int(named or text.get("moe_hidden_size") or self.hidden)
         yield Matrices("experts", count * self.elements(width, inside))
         if inside != self.hidden:
             yield Matrices("shared expert", 2 * self.hidden * inside, sharded=False)
-        yield Matrices("router", count * self.hidden, linear=False, sharded=False)
+        routed = count + int(text.get("zero_expert_num") or 0)  # to those, a token goes as it is
+        yield Matrices("router", routed * self.hidden, linear=False, sharded=False)
         shared = self._shared_width(width)
         if shared:
             yield Matrices("shared expert", self.elements(shared, self.hidden))

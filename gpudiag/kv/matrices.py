@@ -23,6 +23,9 @@ QKV_BIAS = {
     "gpt_bigcode",
 }
 
+# Families whose attention ends in a gate as wide as its queries. Those of Qwen can be told to leave it out.
+OUTPUT_GATE = ("afmoe", "muse_spark_text", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
+
 
 class Matrices(NamedTuple):
     """Elements of one kind of weight. `linear` ones follow the weight format, the others stay at 16 bits.
@@ -63,7 +66,8 @@ class Mixer:
 
     def _attention(self, part: Attention) -> Iterator[Matrices]:
         query = part.query_heads * part.key_dim
-        gate = query if self.config.flag("attn_output_gate") else 0
+        gated = self.config.get("attn_output_gate", default=self.config.family in OUTPUT_GATE)
+        gate = query if gated else 0
         output = part.query_heads * part.value_dim
         yield Matrices("attention", self.hidden * (query + gate + output))
         width = part.kv_heads * (part.key_dim + part.value_dim)

@@ -38,6 +38,7 @@ PER_LAYER = (
     "block_configs",
     "compress_ratios",
     "indexer_types",
+    "per_layer_config",
 )
 
 
@@ -108,13 +109,14 @@ def _read_layers(config: Config, kinds: list[str]) -> Layers:
     """Parts per layer; equal ones share one object, so that counting them stays cheap."""
     seen: dict[Any, tuple[Part, ...]] = {}
     alike: dict[str, tuple[Part, ...]] = {}
-    varies = any(isinstance(config.text.get(name), list) for name in PER_LAYER)
+    varies = any(isinstance(config.text.get(name), (list, dict)) for name in PER_LAYER)
     varies = varies or bool(config.text.get("index_topk_freq"))
+    own = config.by_layer(len(kinds))
     layers = []
     for layer, kind in enumerate(kinds):
         parts = None if varies else alike.get(kind)
         if parts is None:
-            parts = parts_of(kind, config, layer)
+            parts = parts_of(kind, own.get(layer, config), layer)
             parts = alike[kind] = seen.setdefault(parts, parts)
         layers.append(parts)
     if not any(layers):

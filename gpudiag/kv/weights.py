@@ -20,15 +20,16 @@ from gpudiag.kv.matrices import Matrices, Mixer
 from gpudiag.kv.quantization import Format
 from gpudiag.kv.shape import ModelShape
 from gpudiag.kv.shared import own_matrices, shared_matrices, shares_blocks
+from gpudiag.kv.towers import tower_matrices
 from gpudiag.kv.traits import heads
 
 # Kernels for MXFP4 pad experts to multiples of this; 6 to 9 % of the weights were measured for gpt-oss.
 PADDED_TO = 256
-WHOLE_TOWERS = ("kimi_vl", "kimi_k25")
 MXFP4_PADDING = 1.072
 MOST_BYTES = 2**60
 # Families whose smaller models reuse the embedding as output head and whose larger ones do not.
 HEAD_UNSAID = ("minicpm",)
+LEARNED_POSITIONS = ("gpt2", "gpt_bigcode", "gpt_neo", "opt")
 
 Layer = tuple[Matrices, ...]
 
@@ -113,17 +114,31 @@ class WeightCount:
 
     def _first(self) -> list[Matrices]:
         found = [Matrices("embedding", _padded(self.shape.vocabulary) * self.hidden, linear=False)]
-        found += self._per_layer_embedding()
-        for name in ("vision_config", "audio_config"):
-            found += _tower(self.config.root.get(name), self.hidden, self.config.root.get("model_type"))
+        found += [*self._positions(), *self._per_layer_embedding()]
+        found += tower_matrices(self.config)
         return found + self._encoder()
 
     def _per_layer_embedding(self) -> list[Matrices]:
-        """Gemma 3n and 4 look every token up once per layer, in a narrow table of its own."""
+        """Gemma 3n and 4 look every token up once per layer, in a narrow table of its own.
+
+        It is projected to all layers at once, and comes to each through a gate and a projection back.
+        """
         width = self.config.text.get("hidden_size_per_layer_input") or 0
         rows = self.config.text.get("vocab_size_per_layer_input") or self.shape.vocabulary
-        elements = width * rows * len(self.layers)
-        return [Matrices("embedding", elements, linear=False)] if elements else []
+        if not width:
+            return []
+        narrow = width * len(self.layers)
+        return [
+            Matrices("embedding", narrow * rows, linear=False),
+            Matrices("projection", 3 * narrow * self.hidden, sharded=False),
+        ]
+
+    def _positions(self) -> list[Matrices]:
+        """A learned table of positions, in models from before rotary ones."""
+        rows = self.shape.max_positions or 0
+        if self.config.family not in LEARNED_POSITIONS or not rows:
+            return []
+        return [Matrices("embedding", rows * self.hidden, linear=False, sharded=False)]
 
     def _encoder(self) -> list[Matrices]:
         """The other half of an encoder-decoder model, whose keys lie beside the decoder's."""
@@ -161,23 +176,6 @@ def stated_bytes(index: Any) -> int | None:
     if not isinstance(total, (int, float)) or isinstance(total, bool):
         return None
     return int(total) if 0 < total < MOST_BYTES else None
-
-
-def _tower(tower: Any, hidden: int, family: Any) -> list[Matrices]:
-    """A vision or audio encoder, at 16 bits. Empty when the config does not describe it.
-
-    Start logs show it divided by tp (Llama 4, Mistral Small 3.1) or whole on every GPU (Kimi-VL).
-    """
-    if not isinstance(tower, dict):
-        return []
-    width = tower.get("hidden_size") or tower.get("d_model")
-    layers = tower.get("num_hidden_layers") or tower.get("depth") or tower.get("encoder_layers")
-    inner = tower.get("intermediate_size") or tower.get("encoder_ffn_dim")
-    if not (isinstance(width, int) and isinstance(layers, int) and isinstance(inner, int)):
-        return []
-    matrices = 3 if tower.get("model_type") in ("pixtral", "qwen2_5_vl") else 2
-    elements = layers * (4 * width * width + matrices * width * inner) + width * hidden
-    return [Matrices("tower", elements, linear=False, sharded=family not in WHOLE_TOWERS)]
 
 
 @lru_cache(maxsize=256)

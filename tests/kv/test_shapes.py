@@ -6,6 +6,7 @@ from gpudiag.kv.cache import window_of
 from gpudiag.kv.errors import KvError, UnknownLayer
 from tests.kv import configs
 from tests.kv.ask import GIB, MIB, ask
+from tests.kv.counted import GEMMA_4
 
 
 def test_llama_3_8b_keeps_128_kib_per_token():
@@ -209,3 +210,17 @@ def test_every_hybrid_layer_of_zamba_keeps_its_own_keys_although_it_shares_weigh
 
     assert zamba.bytes_per_token == 13 * 2 * 16 * 464 * 2
     assert second.bytes_per_token == 9 * 2 * 32 * 160 * 2
+
+
+def test_what_a_layer_has_of_its_own_is_read_from_where_transformers_5_keeps_it():
+    shared = {**GEMMA_4, "per_layer_config": None, "global_head_dim": 512}
+    full, window = 5 * 2 * 4 * 512 * 2, 25 * 2 * 4 * 256 * 2
+
+    assert ask(GEMMA_4, tokens=100).bytes_per_token == full + window
+    assert ask(shared, tokens=100).bytes_per_token == full + window
+
+
+@pytest.mark.parametrize("own", [{"05": 7}, {"fifth": {}}, {"05": {"head_dim": "wide"}}])
+def test_a_layer_of_its_own_that_cannot_be_read_is_refused(own):
+    with pytest.raises(KvError, match="config: "):
+        ask({**GEMMA_4, "per_layer_config": own})

@@ -4,6 +4,7 @@ import pytest
 
 from tests.kv import configs
 from tests.kv.ask import ask
+from tests.kv.counted import COUNTED
 
 LINEAR = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336)  # of Llama 3 8B
 
@@ -86,6 +87,24 @@ def test_an_unknown_method_is_named_and_its_weights_are_no_certain_number(quanti
 )
 def test_parameters_are_near_what_the_model_card_says(model, parameters):
     assert ask(model, weights_dtype="bf16").weights_bytes / 2 == pytest.approx(parameters, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("config", "millions"), [pytest.param(config, millions, id=name) for name, config, millions in COUNTED]
+)
+def test_parameters_are_those_that_transformers_allocates(config, millions):
+    assert ask(config).weights_bytes / 2e6 == pytest.approx(millions, rel=0.007)
+
+
+def test_longcat_has_two_mlps_and_its_experts_in_each_layer():
+    """560 billion, says its model card; a token may also go to one of 256 experts that do nothing."""
+    config = {"model_type": "longcat_flash", "expert_ffn_hidden_size": 2048, "ffn_hidden_size": 12288}
+    config |= {"hidden_size": 6144, "kv_lora_rank": 512, "n_routed_experts": 512, "num_attention_heads": 64}
+    config |= {"num_layers": 28, "q_lora_rank": 1536, "qk_rope_head_dim": 64, "v_head_dim": 128}
+
+    assert ask({**config, "vocab_size": 131072, "zero_expert_num": 256}).weights_bytes / 2e9 == pytest.approx(
+        560, rel=0.003
+    )
 
 
 @pytest.mark.parametrize(

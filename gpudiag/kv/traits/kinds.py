@@ -33,7 +33,9 @@ def full(config: Config, layer: int) -> Parts:
     plain = heads.attention(config, layer)
     if not wide:
         return plain
-    own = int(config.text.get("num_global_key_value_heads") or 0) or heads.kv_heads(config, layer)
+    own = int(config.text.get("num_global_key_value_heads") or 0)
+    if not own or config.text.get("attention_k_eq_v") is False:  # without it they are not read
+        own = heads.kv_heads(config, layer)
     return tuple(replace(part, kv_heads=own, key_dim=wide, value_dim=wide) for part in plain)
 
 

@@ -19,6 +19,10 @@ def is_latent(config: Config) -> bool:
     return bool(config.text.get("kv_lora_rank"))
 
 
+def is_double(config: Config) -> bool:
+    return config.family in DOUBLE
+
+
 def has_indexer(config: Config) -> bool:
     return is_latent(config) and bool(config.text.get("index_head_dim"))
 
@@ -28,7 +32,7 @@ def latent(config: Config, layer: int) -> tuple[Part, ...]:
     if config.family in UNABSORBED:
         wide = part.unabsorbed_dims - value_dim(config)
         return (Attention(part.query_heads, part.query_heads, wide, wide),)
-    return (part, part) if config.family in DOUBLE else (part,)
+    return (part, part) if is_double(config) else (part,)
 
 
 def absorbed(config: Config, layer: int = 0) -> Latent:

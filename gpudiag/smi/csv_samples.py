@@ -10,6 +10,9 @@ from gpudiag.smi.sheet import BUCKET_SECONDS
 IDENTITY = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id")
 """Columns that tell one GPU from another."""
 
+STAYING = ("name", "gpu_name", "memory.total")
+"""Columns that stay as they are while the GPU is the same."""
+
 RECENT_SECONDS = 900.0
 MOST_GPUS = 16
 
@@ -62,6 +65,7 @@ def buckets_of(
     What is long past is only asked about by the minute, so there a bucket is a minute.
     """
     keys = [columns.index(name) for name in IDENTITY if name in columns][:1]
+    keys += [columns.index(name) for name in STAYING if name in columns]
     found: list[list[list[int]]] = []
     moments = [
         float(number) if times[group[0]] is None else times[group[0]] or 0.0

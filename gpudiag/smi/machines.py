@@ -49,6 +49,12 @@ _REMOTE = re.compile(
     r"\bkubectl (?:[^|;&]{1,80} )?exec (?:-\S{1,20} (?:[\w.-]{1,60} )??){0,6}(?:pods?/)?([\w.-]{1,60}) (?:-[^|;&]{1,80} )?-- \S{0,40}(?:nvidia-smi|nvitop|gpustat)|"
     r"\bsrun (?:[^|;&]{1,80} )?(?:-w ?|--nodelist[= ])([\w.-]{1,60}) (?:[^|;&]{1,80} )?\S{0,40}(?:nvidia-smi|nvitop|gpustat)"
 )  # a command that runs on another machine than the one whose prompt it stands behind
+_LOOP = re.compile(
+    r"\bfor (\w{1,30}) in ([^;]{1,400}); ?do\b[^\n]{0,200}\bssh\b[^;\n]{0,200}\$\{?\1\b[^\n]{0,400}(?:nvidia-smi|nvitop|gpustat)"
+)
+_HOST = re.compile(r"(?:[\w.-]{1,40}@)?[A-Za-z][\w.-]{0,60}")
+_SSH_FAILED = re.compile(r"ssh: (?:connect to host|Could not resolve hostname) ([\w.-]{1,60})")
+_DATE = re.compile(r"\s{0,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} {1,2}\d{1,2} \d\d:\d\d:\d\d ")
 UNREACHED = re.compile(
     r"UNREACHABLE!|ssh: connect to host|No route to host|Connection (?:timed out|refused|closed)|Could not resolve hostname|"
     r"[Oo]peration timed out|Permission denied \(|exited with exit code 255|Host key verification failed"
@@ -83,7 +89,7 @@ class Machines:
 def machines_of(lines: Sequence[str]) -> Machines:
     """The machines whose output the lines are."""
     found = _without_numbers(lines)
-    return _labelled(found) or _headed(found) or Machines({"": found})
+    return _labelled(found) or _headed(found) or _looped(found) or Machines({"": found})
 
 
 def machines_of_log(lines: Sequence[str]) -> Machines:
@@ -211,6 +217,45 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         heading = _HEADING.fullmatch(line)
         if heading is not None and _names_a_host(heading[1], lines, number) and _begins_soon(lines, number):
             yield number, heading[1]
+
+
+def _looped(lines: Sequence[str]) -> Machines | None:
+    """The samples below a loop that asks one host after the other and says nowhere whose sample follows.
+
+    Hosts written out are its names, where as many have answered.
+    """
+    at, loop = next(((n, m) for n, line in enumerate(lines) if (m := _LOOP.search(line[:1000]))), (0, None))
+    if loop is None:
+        return None
+    below = lines[at + 1 :]
+    first = next((line for line in below if _SAMPLE.match(line)), "")
+    starts = [number for number, line in enumerate(below) if first and _begins_alike(first, line)]
+    if len(starts) < 2:
+        return None
+    named: list[tuple[str | None, str]] = [(None, line) for line in lines[: at + 1]]  # the columns of all
+    named += [(host, line) for line in below if (host := _unreached(line))]
+    hosts = [host for host in loop[2].split() if host not in {silent for silent, _ in named}]
+    if len(set(hosts)) != len(starts) or not all(map(_HOST.fullmatch, hosts)):
+        hosts = [f"#{place}" for place in range(1, len(starts) + 1)]
+    for host, start, end in zip(hosts, [0, *starts[1:]], [*starts[1:], len(below)], strict=True):
+        named += [(host, line) for line in below[start:end] if not _unreached(line)]
+    return _parted(named)
+
+
+def _unreached(line: str) -> str | None:
+    """The host that ssh names as one it could not reach."""
+    told = _SSH_FAILED.match(line)
+    return told[1] if told else None
+
+
+def _begins_alike(first: str, line: str) -> bool:
+    """Whether a sample begins here as the first one did: with the same header, a date, or the first card."""
+    if _DATE.match(first):
+        return _DATE.match(line) is not None
+    cell, comma, _ = first.partition(", ")
+    if comma and cell.isdigit():
+        return line.startswith(f"{cell}, ")
+    return line == first and not set(line) <= set("+-=| ")
 
 
 def _names_a_host(word: str, lines: Sequence[str], number: int) -> bool:

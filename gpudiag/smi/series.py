@@ -131,7 +131,7 @@ def _by_machine(sheets: list[Sheet]) -> list[list[Sheet]]:
 def _other_machine(one: Sheet, other: Sheet) -> bool:
     """Whether the samples are of two machines: other cards at the same places, or the same well again."""
     if not _strangers(one, other):
-        return _is_well_again(one, other)
+        return _is_well_again(one, other) or _other_cards(one, other)
     if one.format in (
         "query",
         "xml",
@@ -191,6 +191,17 @@ def _is_well_again(one: Sheet, other: Sheet) -> bool:
         return False
     before = {draft.index: draft for draft in one.gpus}
     return any(draft.index in before and _fell(before[draft.index], draft) for draft in other.gpus)
+
+
+def _other_cards(one: Sheet, other: Sheet) -> bool:
+    """Whether a card that nothing but its number identifies has another name or size of memory."""
+    before = {draft.index: draft.values for draft in one.gpus if draft.identity is None}
+    pairs = [(before[d.index], d.values) for d in other.gpus if d.identity is None and d.index in before]
+    return any(
+        name in mine and name in theirs and mine[name] != theirs[name]
+        for mine, theirs in pairs
+        for name in ("name", "memory_total_bytes")
+    )
 
 
 def _fell(before: Draft, after: Draft) -> bool:

@@ -371,3 +371,55 @@ def test_a_machine_that_could_not_be_reached_is_named(silent: str, first: bool) 
     said = answer("\n".join((silent, there) if first else (there, silent)))
 
     assert "the text holds 2 machines; this is said of gpu01; look also at gpu02" == of_several(said)
+
+
+@pytest.mark.parametrize("options", ["", ",noheader"])
+def test_a_loop_over_hosts_names_each_of_them(options: str) -> None:
+    header = "" if options else f"{HEADER}\n"
+    lists = "".join(f"{header}{rows(errors)}\n" for errors in (0, 7, 0))
+    said = answer(f"$ for h in gpu1 gpu2 gpu3; do ssh $h {LIST}{options}; done\n{lists}")
+
+    assert "ecc-uncorrectable-new" == said["verdict"]["rule"]
+    assert "the text holds 3 machines; this is said of gpu2" == of_several(said)
+
+
+def test_a_host_of_a_loop_that_did_not_answer_keeps_its_name() -> None:
+    loop = f"$ for h in gpu1 gpu2 gpu3; do ssh ${{h}} {LIST}; done"
+    failed = "ssh: connect to host gpu2 port 22: No route to host"
+    said = answer("\n".join((loop, HEADER, rows(0), failed, HEADER, rows(7))))
+
+    assert "the text holds 3 machines; this is said of gpu3; look also at gpu2" == of_several(said)
+
+
+def test_tables_below_a_loop_over_hosts_are_no_series() -> None:
+    tables = table(machine(gpu(0), at=0)) + table(machine(gpu(0), at=30))
+    read_as_one, parted = (
+        read(loop + tables, now=1.0).snapshots
+        for loop in (
+            "$ for n in 1 2; do nvidia-smi; done\n",
+            "$ for n in $(cat hosts); do ssh $n nvidia-smi; done\n",
+        )
+    )
+
+    assert (2, 1) == (len(read_as_one), len(parted))
+    assert parted[-1].paste is not None and parted[-1].paste.missing == ["other_machine"]
+
+
+def test_a_list_asked_for_again_and_again_is_of_one_machine() -> None:
+    text = f"$ for i in 1 2; do {LIST}; sleep 5; done\n{HEADER}\n{rows(0)}\n{HEADER}\n{rows(0)}\n"
+
+    assert 2 == read(text, now=1.0).paste.samples
+    assert read(text, now=1.0).paste.missing is None
+
+
+def test_a_card_of_another_name_or_size_is_of_another_machine() -> None:
+    header = "index, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB]\n"
+    first = "0, NVIDIA A30, 0 %, 23000 MiB, 24576 MiB\n"
+    for second in (
+        "0, NVIDIA A16, 97 %, 14000 MiB, 15356 MiB\n",
+        "0, NVIDIA A30, 97 %, 5000 MiB, 12288 MiB\n",
+    ):
+        said = answer(header + first + header + second)
+
+        assert said["verdict"]["headline"].startswith("#1: ")
+        assert 23000 * MIB == said["gpus"][0]["readings"]["memory_used_bytes"]

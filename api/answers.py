@@ -12,6 +12,7 @@ from flask import request
 from api.access import Gate
 from api.judge import Judge
 from api.nodes import NodeState, Place
+from api.past import judged_then
 from api.places import nodes_like, place_of
 from api.problems import BadRequest, NoSuch
 from api.since import TROUBLE, Since, since_ok
@@ -119,8 +120,7 @@ class Answers:
     ) -> list[dict[str, Any]]:
         """Nodes as `GET /v1/nodes` lists them, worst first: those of one severity, and `most` of them."""
         now = self.now()
-        if not self.store.embedded:
-            self.judge.see_others()
+        self.judge.see_others()
         return [self.listed(state, language, now) for state in self.judge.worst_first(severity, after)[:most]]
 
     def fleet_findings(self, language: Language) -> list[dict[str, Any]]:
@@ -204,7 +204,7 @@ class Answers:
     ) -> dict[str, Any]:
         now = self.now()
         wanted = now if at is None else moment(at, now)
-        past = self.judge.past(state, min(wanted, now), span)
+        past = judged_then(self.judge, state, min(wanted, now), span)
         if past is None:
             oldest = self.store.snapshots.oldest(state.id)
             since = Sentence("oldest", at=iso(oldest)) if oldest else ""
@@ -254,7 +254,7 @@ class Answers:
     ) -> dict[str, Any]:
         if at is not None:
             judged_again(span, "span", f"{span:.0f}s")
-            past = self.judge.past(state, min(moment(at, self.now()), self.now()), span)
+            past = judged_then(self.judge, state, min(moment(at, self.now()), self.now()), span)
             if past is None:
                 raise NoSuch("not.kept", node=state.name, at=plain(at, 40), since="")
             found = series_of(past[0], span, metrics)

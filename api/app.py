@@ -12,11 +12,13 @@ from flask import Flask, Response, g, request
 from api import garbage
 from api.access import Gate
 from api.answers import Answers
+from api.clockwork import Clockwork
 from api.intake import LARGEST_REQUEST
 from api.judge import Judge
 from api.parts import KEY, Parts, parts_of
 from api.problems import answer as problem_of
 from api.problems import handle_errors, read_on
+from api.shared import SharedJudge
 from api.store import Store
 from api.writer import Writer
 from gpudiag.errors import GpudiagError
@@ -44,20 +46,22 @@ def create_app(
     """
     rules = Ruleset(thresholds=settings.rules)
     store = Store(settings.serve.store or default_store(), alone=True)
-    judge = Judge(store, settings, rules, clock)
+    judge = (Judge if store.embedded else SharedJudge)(store, settings, rules, clock)
     writer = Writer(store, judge, settings.serve.keep, clock)
+    clockwork = Clockwork(writer, judge, settings.serve.keep, clock)
     gate = Gate(store, clock, open_to_all=open_to_all, reports_token=reports_token)
     answers = Answers(settings, store, judge, writer, gate, rules)
 
     app = Flask("api", static_folder=None)
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_REQUEST
-    app.extensions[KEY] = Parts(settings, store, judge, writer, gate, answers, clock())
+    app.extensions[KEY] = Parts(settings, store, judge, writer, clockwork, gate, answers, clock())
     _handle_errors(app)
     _add_resources(app)
     _add_pages(app, answers, open_to_all, chat)
     _guard(app, gate)
     writer.start()
+    clockwork.start()
     garbage.tune()
     return app
 
@@ -65,6 +69,7 @@ def create_app(
 def close(app: Flask) -> None:
     """Write what is waiting, keep the windows, close the store."""
     made = parts_of(app)
+    made.clockwork.stop()
     made.writer.stop()
     made.store.close()
 

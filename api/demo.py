@@ -32,7 +32,7 @@ from gpudiag.simulator.machine import INTERVAL
 from gpudiag.words import Language
 
 if TYPE_CHECKING:
-    from api.judge import Judge
+    from api.parts import Parts
 
 HISTORY_SECONDS = 3600
 TOGETHER = 60  # snapshots in one request of the history
@@ -112,7 +112,7 @@ class Demo:
 
             close(app)
             raise
-        judge, writer = parts_of(app).judge, parts_of(app).writer
+        made = parts_of(app)
         now = time.time()
         machines = fleet(now - HISTORY_SECONDS, self.seed)
         with Client(self.url, token) as client:
@@ -120,7 +120,7 @@ class Demo:
                 if told is not None and told.is_set():
                     return
                 client.send(batch)
-        writer.do(lambda: judge_the_silent(judge, time.time()))
+        made.writer.do(lambda: judge_the_silent(made, time.time()))
         self.live = threading.Thread(
             target=self._report, args=(machines, token, now), name="simulated-agents"
         )
@@ -163,11 +163,11 @@ class Demo:
                     agent.report(time.time())
 
 
-def judge_the_silent(judge: Judge, now: float) -> None:
+def judge_the_silent(made: Parts, now: float) -> None:
     """Judge by the clock at once, although reports have just arrived: they were old."""
-    for state in judge.nodes.values():
+    for state in made.judge.nodes.values():
         state.judged_by_clock = 0.0
-    judge.tick(now)
+    made.clockwork.rounds.tick(now)
 
 
 @dataclass

@@ -11,12 +11,19 @@ from api.signs import NEVER_CALM
 from api.store.snapshots import StoredNode
 from gpudiag.changes import Key, OpenFinding
 from gpudiag.model import SEVERITY_ORDER, Checkup, Severity
+from gpudiag.verdict import NOT_ENOUGH
 from gpudiag.window import Window
 
 SILENT_INTERVALS = 2.5  # a node from which nothing came for longer is silent
 STEADY_SECONDS = 2.0  # offsets of clocks that differ by less are the network's doing
 TWO_AGENTS_TOLD = 900.0
 MOST_STARTS = 8
+
+Rank = tuple[str, str]
+"""Severity and rule of a verdict."""
+
+FAILED: Rank = ("unknown", NOT_ENOUGH)
+"""That of a node over whose snapshots our rules failed: there is no checkup then."""
 
 Place = tuple[int, tuple[Any, ...], str]
 """A node's place in a list: severity, then its name as people count, then the name itself."""
@@ -58,6 +65,7 @@ class NodeState:
         "signs",
         "starts",
         "stored",
+        "told",
         "two_agents_at",
         "version",
         "waits",
@@ -65,8 +73,8 @@ class NodeState:
     )
 
     def __init__(self, row: StoredNode) -> None:
-        self.id, self.name, self.version = row.id, row.name, row.version
-        self.stored, self.changed_at = row.verdict, row.changed_at
+        self.id, self.name = row.id, row.name
+        self.take_over(row)
         self.lock = threading.RLock()
         self.window = Window(row.name)
         self.window.received_at = row.last_seen
@@ -75,7 +83,7 @@ class NodeState:
         self.loaded = False
         self.headlines: dict[str, dict[str, Any]] = {}
         self.said: dict[str, dict[str, Any]] = {}  # the diagnosis by language, until the next checkup
-        self.rank: tuple[str, str] | None = None  # severity and rule of the verdict
+        self.rank: Rank | None = None  # of the verdict, as it was judged here
         self.order: tuple[Any, Place] | None = None  # a rank, and its place in a list
         self.starts: dict[int, Start] = {}
         self.current: int | None = None
@@ -90,6 +98,12 @@ class NodeState:
         self.late_at: float | None = None  # when one came last that the window could not take any more
         self.rebuilt_at = float("-inf")  # when the window was built anew for those
         self.packed_at = 0.0
+
+    def take_over(self, row: StoredNode) -> None:
+        """Know the verdict that the store has of it."""
+        self.version, self.stored, self.changed_at = row.version, row.verdict, row.changed_at
+        verdict = (row.verdict or {}).get("verdicts", {}).get("en")
+        self.told: Rank | None = (verdict["severity"], verdict["rule"]) if verdict else None
 
     def note_start(self, key: int, sequence: int, taken_at: float) -> None:
         """Remember an agent's start; one that goes on after a later start began is a second agent."""
@@ -130,6 +144,11 @@ class NodeState:
         self.loaded, self.last_id, self.checkup = False, 0, None
         self.starts.clear()
         self.current = None
+
+
+def is_silent(window: Window, now: float) -> bool:
+    """Whether reports are missing that were due."""
+    return window.age(now) > SILENT_INTERVALS * window.interval
 
 
 def place_of_node(severity: str, name: str) -> Place:

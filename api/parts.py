@@ -9,6 +9,7 @@ from flask import Flask, current_app
 
 from api.access import Gate
 from api.answers import Answers
+from api.clockwork import Clockwork
 from api.judge import Judge
 from api.store import Store
 from api.writer import Writer
@@ -25,6 +26,7 @@ class Parts:
     store: Store
     judge: Judge
     writer: Writer
+    clockwork: Clockwork
     gate: Gate
     answers: Answers
     started_at: float

@@ -22,22 +22,15 @@ class Task:
     together: ClassVar[bool] = False  # whether several are done in one turn
     size = 1
 
-    __slots__ = ("_done", "error", "finished")
+    __slots__ = ("_done", "error")
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
-        self.finished = False
         self._done = threading.Lock()
         self._done.acquire()
 
-    def finish(self) -> None:
-        """Tell who waits for it that it is done, or what went wrong; a second time tells nobody."""
-        if not self.finished:
-            self.finished = True
-            self.tell()
-
     def tell(self) -> None:
-        """Wake the thread that waits for it."""
+        """Wake the thread that waits for it: it is done, or went wrong."""
         self._done.release()
 
     def wait(self, seconds: float | None) -> bool:
@@ -109,6 +102,6 @@ class Turns:
                 task.error = task.error or error
         for task in tasks:
             try:
-                task.finish()
+                task.tell()
             except BaseException:  # this thread is the only one
                 log.exception("whoever waits for a task could not be told that it is done")

@@ -11,21 +11,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any, cast
 
 from sqlalchemy import Connection, Engine
 
-from api import garbage
 from api.intake import Arrived
 from api.judge import Judge
 from api.nodes import NodeState
 from api.reports import Report
 from api.store import Store, StoreCorrupt, StoreError
 from api.store.snapshots import NewSnapshot, pack, start_key
-from api.together import EVERY_SECONDS
 from api.turns import Task, Turns
 from api.words import Worded
 from gpudiag.errors import GpudiagError
@@ -35,12 +31,6 @@ log = logging.getLogger("gpudiag.writer")
 MOST_WAITING = 256  # reports, which are written within some tenths of a second
 MOST_IN_A_BATCH = 64  # snapshots, about
 ANSWER_SECONDS = 20.0
-TICK_SECONDS = 1.0
-TICK_LASTS = 0.05  # reports wait so long at most
-PACK_SECONDS = 900.0
-CHECKPOINT_SECONDS = 2.0  # else the report whose commit fills the log would wait for it
-LOOK_SECONDS = 60.0
-KEEP_SECONDS = 300.0
 
 
 class Full(Worded):
@@ -79,27 +69,20 @@ class Writer:
     def __init__(self, store: Store, judge: Judge, keep: float, clock: Callable[[], float]) -> None:
         self.store, self.judge, self.keep, self.clock = store, judge, keep, clock
         self._turns = Turns(self._work, MOST_IN_A_BATCH)
-        self._ticker = threading.Thread(target=self._tick, name="gpudiag-ticker", daemon=True)
-        self._keeper = threading.Thread(target=self._keep, name="gpudiag-keeper", daemon=True)
         self._stopping = threading.Event()
         self.trouble: StoreError | None = None
         self.stored = self.refused = self.duplicates = self.commits = 0
-        self.all_loaded = not store.embedded
 
     # ---- its life
 
     def start(self) -> None:
-        for part in (self._turns, self._ticker, self._keeper):
-            part.start()
+        self._turns.start()
 
     def stop(self) -> None:
-        """Write what is waiting, pack the windows, end the threads."""
+        """Write what is waiting, and take no more."""
         if self._stopping.is_set():
             return
         self._stopping.set()
-        self._ticker.join()
-        self._keeper.join()
-        self._safely(lambda: self._in_turn(lambda: self._pack(all_of_them=True), None))
         self._turns.stop()
 
     @property
@@ -126,13 +109,10 @@ class Writer:
             self.refused += 1
             raise Full("waiting", most=MOST_WAITING, seconds=Full.retry_after)
 
-    def do(self, act: Callable[[], Any]) -> Any:
-        """Do something between reports, and return what it returns."""
+    def do(self, act: Callable[[], Any], seconds: float | None = ANSWER_SECONDS) -> Any:
+        """Do something between reports, and return its result. Raises NotWritten when it takes longer."""
         if self._stopping.is_set():
             raise Full("stopping.act")
-        return self._in_turn(act, ANSWER_SECONDS)
-
-    def _in_turn(self, act: Callable[[], Any], seconds: float | None) -> Any:
         job = Job(act)
         self._turns.do(job, seconds, NotWritten, "slow.act")
         return job.result
@@ -179,7 +159,7 @@ class Writer:
             self._fail(batch, NotWritten("set.aside"))
             return
         except StoreError as error:
-            self._told(error)
+            self.note(error)
             self._fail(batch, error)
             return
         self.trouble = None
@@ -299,7 +279,7 @@ class Writer:
             self._set_aside(error)
         except StoreError as error:
             self.judge.feed.put_back(pending)
-            self._told(error)
+            self.note(error)
         except Exception:
             log.exception("what was judged could not be written, and is not in the feed")
 
@@ -312,109 +292,15 @@ class Writer:
             for state in list(self.judge.nodes.values()):
                 state.id = self.store.snapshots.add_node(connection, state.name, now)
                 state.starts.clear()
+                state.told = None
         self.judge.feed.take()
 
-    def _replace(self, engine: Engine, error: StoreCorrupt) -> None:
+    def replace(self, engine: Engine, error: StoreCorrupt) -> None:
         """Set the store aside, unless a report found the damage, too, and did it meanwhile."""
         if self.store.engine is engine:
             self._set_aside(error)
 
-    def _told(self, error: StoreError) -> None:
+    def note(self, error: StoreError) -> None:
         if str(error) != str(self.trouble):
             log.error("%s", error)
         self.trouble = error
-
-    # ---- by the clock
-
-    def _tick(self) -> None:
-        packed_at = settled_at = time.monotonic()
-        while not self._stopping.wait(TICK_SECONDS):
-            if not self.all_loaded and self.store.embedded:
-                self._safely(self._load_some)
-            if self._leads():
-                self._safely(lambda: self._in_turn(self._tick_now, None))
-                self._safely(self._judge_fleet)
-            if garbage.is_piled_up() or time.monotonic() - settled_at > garbage.SETTLE_SECONDS:
-                settled_at = time.monotonic()
-                garbage.settle()
-            if time.monotonic() - packed_at > PACK_SECONDS:
-                packed_at = time.monotonic()
-                self._safely(lambda: self._pack(all_of_them=False))
-
-    def _safely(self, act: Callable[[], object]) -> None:
-        """Whatever goes wrong, the clock goes on."""
-        engine = self.store.engine
-        try:
-            try:
-                act()
-            except StoreCorrupt as error:
-                self._in_turn(partial(self._replace, engine, error), None)
-        except StoreError as error:
-            self._told(error)
-        except Exception:
-            log.exception("what is due by the clock was not done")
-
-    def _load_some(self) -> None:
-        self.all_loaded = not self.judge.load_some(0.3, time.monotonic)
-
-    def _tick_now(self) -> None:
-        if not self.store.embedded:
-            self.judge.feed.read_decisions()
-            self.judge.see_others()
-        now, ends = self.clock(), time.monotonic() + TICK_LASTS
-        self.judge.tick(now, lambda: time.monotonic() > ends)
-
-    def _judge_fleet(self) -> None:
-        """A turn for each rule; on a shared store none, since catching up with every node takes long."""
-        now = self.clock()
-        if 0.0 <= now - self.judge.together.judged_at < EVERY_SECONDS:
-            return
-        if not self.store.embedded:
-            self.judge.judge_together(now)
-        elif self.all_loaded:
-            steps = self.judge.judging_together(now)
-            while self._in_turn(lambda: next(steps, True), None) is None:
-                pass
-
-    def _leads(self) -> bool:
-        """Whether this process is the one that judges silent nodes and deletes what is old."""
-        return self.store.embedded or self.store.try_to_lead()
-
-    def _pack(self, all_of_them: bool) -> None:
-        """Keep the windows' older past: a few at a time, so that reports are not held up."""
-        states = list(self.judge.nodes.values())
-        for first in range(0, len(states), 50):
-            some = states[first : first + 50]
-            # Before the pen is taken: who acknowledges has a node first, and then the pen.
-            entries = list(self.judge.windows.packed(some))
-            with self.store.writing() as connection:
-                for entry in entries:
-                    self.store.snapshots.save_packed(connection, *entry)
-                seen = [(s.id, s.window.received_at) for s in some if s.loaded]
-                self.store.snapshots.save_seen(connection, seen)
-            if not all_of_them and self._stopping.wait(0.05):
-                return
-
-    def _keep(self) -> None:
-        kept_at = looked_at = time.monotonic()
-        while not self._stopping.wait(CHECKPOINT_SECONDS):
-            self._safely(self._empty_log)
-            if time.monotonic() - looked_at > LOOK_SECONDS:
-                looked_at = time.monotonic()
-                self.look_now()
-            if time.monotonic() - kept_at > KEEP_SECONDS:
-                kept_at = time.monotonic()
-                self._safely(self.keep_now)
-
-    def _empty_log(self) -> None:
-        news = self.store.checkpoint()
-        if news is not None:
-            log.warning("%s", news.said("en"))
-
-    def look_now(self) -> None:
-        """See whether another program spoilt the store: what is read and written often would not meet it."""
-        self._safely(self.store.look)
-
-    def keep_now(self) -> int:
-        """Delete what is older than what is kept."""
-        return self.store.keep_since(self.clock() - self.keep) if self._leads() else 0

@@ -33,7 +33,7 @@ def readyz() -> Response:
         return json_answer({"status": "not ready", "reason": "the store cannot be read"}, 503)
     if trouble is not None:
         return json_answer({"status": "not ready", "reason": str(trouble)}, 503)
-    said = {"status": "ready", "windows": "all" if here.writer.all_loaded else "loading"}
+    said = {"status": "ready", "windows": "all" if here.clockwork.all_loaded else "loading"}
     notes = []
     if here.store.damaged is not None:
         notes.append("the store was damaged, set aside and started anew; see the log")

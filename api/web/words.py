@@ -29,7 +29,7 @@ EN: dict[str, str] = {
     "look": "Look",
     "to_now": "back to now",
     "none": "No node has reported yet.",
-    "none_hint": "Start an agent on a GPU host: gpudiag agent --api {address}",
+    "none_hint": "Start an agent on a GPU host:",
     "paste_title": "Explain pasted output",
     "paste_lead": (
         "Output of nvidia-smi (table, -q, -q -x, CSV, pmon, dmon), kernel log lines, or a program's "
@@ -194,7 +194,7 @@ KO: dict[str, str] = {
     "look": "보기",
     "to_now": "현재로",
     "none": "아직 보고한 노드가 없습니다.",
-    "none_hint": "GPU 호스트에서 에이전트를 시작하십시오: gpudiag agent --api {address}",
+    "none_hint": "GPU 호스트에서 에이전트를 시작하십시오.",
     "paste_title": "붙여넣은 출력 설명",
     "paste_lead": (
         "nvidia-smi 출력(표, -q, -q -x, CSV, pmon, dmon), 커널 로그, 또는 프로그램의 “CUDA out of memory” "

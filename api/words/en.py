@@ -59,6 +59,7 @@ SENTENCES: dict[str, str] = {
     "gpu.none": "node {node} has no GPU {gpu}; it has none",
     "never.reported": "node {node} has not reported anything that is still kept",
     "not.kept": "nothing is kept of {node} at {at}{since}",
+    "judge.failed": "cannot tell: gpudiag failed over this node's reports (see the server's log)",
     "oldest": "; the oldest snapshot kept is of {at}",
     # findings, rules, and what people decide
     "finding": "there is no finding {finding!r}; /v1/findings lists them",

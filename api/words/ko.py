@@ -63,6 +63,7 @@ SENTENCES: dict[str, str] = {
     "gpu.none": "{node} 노드에 GPU {gpu}번이 없습니다. 이 노드에는 GPU가 없습니다",
     "never.reported": "{node} 노드의 보고 가운데 남아 있는 것이 없습니다",
     "not.kept": "{at} 시점의 {node} 기록이 남아 있지 않습니다{since}",
+    "judge.failed": "판단할 수 없습니다: 이 노드의 보고를 보다가 gpudiag에 오류가 났습니다(서버 로그 참고)",
     "oldest": ". 남아 있는 가장 오래된 스냅샷: {at}",
     # 진단, 규칙, 사람이 정한 것
     "finding": "{finding!r} 진단이 없습니다. 목록은 /v1/findings 주소에 있습니다",

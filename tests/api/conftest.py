@@ -135,7 +135,7 @@ class Api:
     def time_passes(self, seconds: float) -> None:
         """Nobody reports; the server's own clock work is done."""
         self.clock.now += seconds
-        self.parts.writer.do(lambda: self.parts.judge.tick(self.clock.now))
+        self.parts.writer.do(lambda: self.parts.clockwork.rounds.tick(self.clock.now))
 
     def open_findings(self, node: str) -> list[str]:
         said = self.client.diagnosis(node)

@@ -39,7 +39,7 @@ def test_windows_are_loaded_though_the_store_could_not_be_read_at_first(
 
     rename(tmp_path / "store.sqlite3", "elsewhere", "windows")
 
-    until(lambda: bool(api.parts.writer.all_loaded))
+    until(lambda: bool(api.parts.clockwork.all_loaded))
 
 
 def test_keeping_the_windows_holds_up_nobody_who_has_a_node(api: Api, node: ReportingNode) -> None:
@@ -52,7 +52,7 @@ def test_keeping_the_windows_holds_up_nobody_who_has_a_node(api: Api, node: Repo
             store.snapshots.add_node(connection, "node-4", api.clock.now)
         written.set()
 
-    stopping = threading.Thread(target=api.parts.writer.stop, daemon=True)
+    stopping = threading.Thread(target=api.parts.clockwork.stop, daemon=True)
     with state.lock:  # as somebody who acknowledges what was found on it
         stopping.start()
         until(lambda: "gpudiag-keeper" not in {thread.name for thread in threading.enumerate()})

@@ -278,7 +278,7 @@ def test_a_store_that_was_overwritten_where_nobody_reads_is_set_aside_by_the_nex
     node.passes(minutes=1)
     before = api.ask("GET", "/readyz")
 
-    until(lambda: api.parts.writer.look_now() or api.parts.store.damaged)
+    until(lambda: api.parts.clockwork.look_now() or api.parts.store.damaged)
 
     assert before["status"] == "ready" and "note" not in before
     node.passes(minutes=1)

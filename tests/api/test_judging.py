@@ -75,7 +75,7 @@ def test_calm_reports_are_judged_every_third_time(api: Api, node: ReportingNode)
 
 
 def judge_together(api: Api) -> None:
-    api.parts.writer.do(lambda: api.parts.judge.judge_together(api.clock.now))
+    api.parts.writer.do(lambda: api.parts.clockwork.rounds.judge_together(api.clock.now))
 
 
 def report_side_by_side(api: Api, *nodes: ReportingNode, seconds: float) -> None:
@@ -131,7 +131,7 @@ def test_after_an_outage_of_the_server_nobody_is_called_silent(api: Api, four: l
     api.stop()
     api.clock.now += 30 * 60.0
     api.start()
-    until(lambda: api.parts.writer.all_loaded)
+    until(lambda: api.parts.clockwork.all_loaded)
     works_by_the_clock(api, seconds=8)  # the agents wait before they try again
     for snapshot in first_kept:
         api.send(snapshot)
@@ -147,7 +147,7 @@ def test_after_an_outage_of_the_server_one_that_stays_away_is_told(
     api.stop()
     api.clock.now += 30 * 60.0
     api.start()
-    until(lambda: api.parts.writer.all_loaded)
+    until(lambda: api.parts.clockwork.all_loaded)
     report_side_by_side(api, *four[1:], seconds=120)
 
     assert loud(api) == [("node-0", "opened")]
@@ -156,7 +156,7 @@ def test_after_an_outage_of_the_server_one_that_stays_away_is_told(
 def test_a_silence_from_before_the_server_stopped_stays_told(api: Api, four: list[ReportingNode]) -> None:
     report_side_by_side(api, *four[1:], seconds=120)
     api.restart()
-    until(lambda: api.parts.writer.all_loaded)
+    until(lambda: api.parts.clockwork.all_loaded)
     report_side_by_side(api, *four[1:], seconds=120)
 
     assert loud(api) == [("node-0", "opened")]
@@ -281,7 +281,7 @@ def test_a_finding_of_the_fleet_about_one_node_stands_with_it(api: Api, node: Re
 
 def test_reports_have_their_turn_between_the_rules_about_many_nodes(api: Api, node: ReportingNode) -> None:
     fails_again_and_again(node)
-    steps, turns = api.parts.judge.judging_together(api.clock.now), 0
+    steps, turns = api.parts.clockwork.rounds.judging_together(api.clock.now), 0
     while api.parts.writer.do(lambda: next(steps, True)) is None:
         node.reports()
         turns += 1
@@ -493,6 +493,44 @@ def test_a_node_that_can_be_judged_no_more_is_unknown(api: Api, node: ReportingN
     assert verdict_in_the_list(api) == "unknown"
     with pytest.raises(ApiError, match="KeyError"):
         api.client.diagnosis("node-3")
+
+
+def test_other_servers_are_told_which_node_cannot_be_judged_once(
+    make_api: Callable[..., Api], postgresql: str
+) -> None:
+    first, second = make_api(postgresql), make_api(postgresql)
+    node = ReportingNode("node-3", first)
+    node.passes(seconds=20)
+    assert verdict_in_the_list(second) != "unknown"
+    for api in (first, second):
+        breaks_over("node-3", api)
+        second.clock.now = first.clock.now
+    node.passes(seconds=20)
+    versions = {version_of(first)}
+    for api in (second, first, second):
+        node.api = api
+        node.reports()
+        versions.add(version_of(first))
+
+    assert verdict_in_the_list(second) == "unknown"
+    assert len(versions) == 1
+    second.restart()
+    [item] = second.client.nodes()["items"]
+    assert "server's log" in item["verdict"]["headline"]
+
+
+def version_of(api: Api) -> int:
+    version: int = api.parts.store.snapshots.node("node-3").version
+    return version
+
+
+def test_silence_is_told_of_a_node_that_only_the_clock_can_not_judge(api: Api, node: ReportingNode) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+    assert verdict_in_the_list(api) == "ok"
+    breaks_over("node-3", api)
+    api.time_passes(120)
+
+    assert verdict_in_the_list(api) == "unknown"
 
 
 def verdict_in_the_list(api: Api) -> str:

@@ -184,17 +184,6 @@ def test_one_who_cannot_be_told_keeps_nobody_else_waiting(desk: Desk, error: Bas
     assert told == ["b"]
 
 
-def test_each_is_told_once(desk: Desk) -> None:
-    told: list[str] = []
-    letter = Letter("a", lambda letter: told.append(letter.text))
-    letter.finish()
-
-    desk.turns.hand_in(letter)
-
-    assert all_done(desk) == [["a"]]
-    assert told == ["a"]
-
-
 @pytest.mark.parametrize("first", [Note("a"), Alone("a")], ids=["together", "alone"])
 def test_the_end_comes_after_what_waits(first: Note) -> None:
     desk = Desk()

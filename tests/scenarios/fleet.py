@@ -106,7 +106,7 @@ class Fleet:
             now = self.api.clock.now
             if now - self._looked_together_at >= TOGETHER:
                 self._looked_together_at = now
-                self.api.parts.writer.do(lambda now=now: self.api.parts.judge.judge_together(now))
+                self.api.parts.writer.do(lambda now=now: self.api.parts.clockwork.rounds.judge_together(now))
         return self
 
     def asked_about(self, node: str) -> None:

@@ -62,7 +62,8 @@
   function draw(svg) {
     const line = svg.querySelector("path.s-line"), area = svg.querySelector("path.c-area"), edge = svg.querySelector("path.s-edge");
     if (!line || !area || !edge) return;
-    const box = svg.viewBox.baseVal, left = 34, right = box.width - 6, top = 20, bottom = box.height - 18;
+    const grid = [...svg.querySelectorAll("line.s-grid")].map((rule) => ["x1", "x2", "y1"].map((name) => +rule.getAttribute(name)));
+    const [left, right, bottom] = grid[0], top = grid[grid.length - 1][2]; // 0 % is drawn first, 100 % last
     const x = (i) => (left + ((right - left) * (i + KEPT - past.length)) / (KEPT - 1)).toFixed(1);
     const y = (percent) => (bottom - ((bottom - top) * Math.min(100, Math.max(0, percent))) / 100).toFixed(1);
     const path = (column) => "M" + past.map((row, i) => x(i) + " " + y(row[column])).join("L");

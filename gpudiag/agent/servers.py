@@ -73,9 +73,13 @@ class Servers:
     def _find(self, processes: list[ProcessReading]) -> list[_Server]:
         wanted: dict[_Key, _Server] = {}
         servers, orphans = self._servers_and_orphans(processes)
-        for engine, process in servers:
-            key: _Key = (engine, process.pid, process.started_at, None)
-            wanted[key] = self._server_of(engine, process, self._known.get(key))
+        found: list[tuple[_Key, str, ProcessReading]] = [
+            ((engine, process.pid, process.started_at, None), engine, process) for engine, process in servers
+        ]
+        names = {known.name for key, *_ in found if (known := self._known.get(key)) is not None}
+        for key, engine, process in found:
+            server = wanted[key] = self._server_of(engine, process, self._known.get(key), names)
+            names.add(server.name)
         for engine, process in orphans:
             key = (engine, process.pid, process.started_at, "orphan")
             wanted[key] = self._known.get(key) or _orphan(engine, process)
@@ -83,14 +87,14 @@ class Servers:
             key = (declared.engine, None, None, declared.address)
             if any(server.address == declared.address for server in wanted.values()):
                 continue
-            port = declared.address.rpartition(":")[2].rstrip("/")
             wanted[key] = self._known.get(key) or _Server(
-                declared.name or f"{declared.engine}:{port}",
+                _name_of(declared, names),
                 TABLES.get(declared.engine),
                 declared.engine,
                 declared.address,
                 declared=True,
             )
+            names.add(wanted[key].name)
         self._known = wanted
         return list(wanted.values())
 
@@ -128,13 +132,20 @@ class Servers:
             parent = int(stat[stat.rindex(")") + 2 :].split()[1])
         return None
 
-    def _server_of(self, engine: str, process: ProcessReading, known: _Server | None) -> _Server:
-        """The server as it is known; where it listens is looked up until it has answered once."""
+    def _server_of(
+        self, engine: str, process: ProcessReading, known: _Server | None, names: set[str]
+    ) -> _Server:
+        """The server as it is known; where it listens is looked up until it has answered once.
+
+        Pods listen on one port each, often the same: a name that is taken gets the pid.
+        """
         if known is not None and known.ever_answered:
             return known
         address = server_address(self._proc, engine, process)
         if known is None:
             name = f"{engine}:{_expected_port(engine, process) or f'pid{process.pid}'}"
+            if name in names:
+                name = f"{name}:pid{process.pid}"
             known = _Server(name, TABLES.get(engine), engine, address, process.pid)
         known.address = address
         return known
@@ -190,6 +201,13 @@ class Servers:
         reading.workers_by = "ray" if server.by_ray else None
         if server.by_ray or (server.declared and not workers):
             reading.parent_alive = None
+
+
+def _name_of(declared: DeclaredServer, names: set[str]) -> str:
+    """What a declared server is called: as settings say, else by its port, else by its whole address."""
+    host = declared.address.rstrip("/").rpartition("/")[2]
+    name = declared.name or f"{declared.engine}:{host.rpartition(':')[2]}"
+    return f"{declared.engine}:{host}" if name in names else name
 
 
 def server_address(proc: str, engine: str, process: ProcessReading) -> str | None:

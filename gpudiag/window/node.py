@@ -190,7 +190,11 @@ class Window:
         self.departed.extend(p for k, p in self.processes.items() if k not in here and p.reading.gpus)
         tracks = self._process_table.seat([process.track for process in here.values()], len(new))
         for key, track in zip(new, tracks, strict=True):
+        names: set[str] = set()
             here[key] = ProcessWindow(seen[key], track)
+            if reading.name in names:  # older agents call two pods' servers alike, by their port
+                reading.name = f"{reading.name}:pid{reading.pid}"
+            names.add(reading.name)
         self.processes = here
 
     def _add_engines(self, snapshot: Snapshot, at: float, seconds: float) -> None:

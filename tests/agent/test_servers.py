@@ -169,6 +169,27 @@ def test_a_server_in_another_network_namespace_is_asked_at_its_own_address(host:
     assert server_address(str(host.proc), "vllm", process) == "http://10.244.1.7:8000"
 
 
+def test_servers_of_two_pods_that_listen_on_the_same_port_are_told_apart(host: FakeHost) -> None:
+    servers = Servers(str(host.proc))
+    first, second = server(8000, 50), server(8000, 60)
+    for process in (first, second):
+        host.process(process.pid, "vllm")
+    before = servers.read([second])
+    both = servers.read([first, second])
+    after = servers.read([first])
+
+    assert [["vllm:8000"], ["vllm:8000:pid50", "vllm:8000"], ["vllm:8000:pid50"]] == [
+        [reading.name for reading in readings] for readings in (before, both, after)
+    ]
+
+
+def test_declared_servers_of_two_hosts_are_told_apart(host: FakeHost) -> None:
+    declared = [DeclaredServer("vllm", f"http://127.0.0.{n}:9") for n in (1, 2)]
+    readings = ask(host, [], *declared)
+
+    assert ["vllm:9", "vllm:127.0.0.2:9"] == [reading.name for reading in readings]
+
+
 def test_the_ports_on_which_a_process_listens(engine: Engine) -> None:
     ports = listening_ports("/proc", os.getpid())
 

@@ -121,6 +121,17 @@ def test_a_node_without_gpus_gets_them_and_loses_all_but_one() -> None:
     assert found == {**dict.fromkeys(range(8), 120.0), 5: 240.0}
 
 
+def test_two_servers_that_an_agent_calls_alike_have_a_past_each() -> None:
+    node = Situation(gpus=2)
+    for gpu in (0, 1):
+        server = node.serves("vllm", name=f"pod-{gpu}", pid=4100 + gpu, gpus=[gpu], requests_running=gpu)
+        server.name = "vllm:8000"
+    node.passes(minutes=5)
+    asked = {name: engine.over("requests_running", W5).mean for name, engine in node.window.engines.items()}
+
+    assert {"vllm:8000": 0.0, "vllm:8000:pid4101": 1.0} == asked
+
+
 def test_a_process_is_known_for_the_part_of_a_minute_that_it_was_there() -> None:
     node = Situation(start=1_764_288_000.0)
     node.runs(pid=1, memory={0: GIB})

@@ -2,7 +2,7 @@
 
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.window import W5, W15, W30, GpuWindow, ProcessWindow
+from gpudiag.window import W5, W15, W30, EngineWindow, GpuWindow, ProcessWindow
 
 
 @rule(
@@ -44,11 +44,11 @@ def model_loading(
     words = {"process": process.reading.name or "-", "pid": str(process.reading.pid)}
     head = measured("age_seconds", round(age), source="/proc")
     if age > max_age_seconds:
-        if process.workload.kind != "engine" or not signs:
+        if _server_of(gpu, process) is None or not signs:
             return None
         return Fires((head, *signs), severity="warning", variant="slow", words=words)
     if not signs:
-        stalled = process.workload.kind == "engine" and age > W15 and gpu.covers(W5)
+        stalled = _server_of(gpu, process) is not None and age > W15 and gpu.covers(W5)
         still = measured("utilization_percent", round(gpu.over("utilization_percent", W5).mean), window=W5)
         return Fires((head, still), severity="warning", variant="stalled", words=words) if stalled else None
     return Fires((head, *signs), words=words)
@@ -62,14 +62,22 @@ def _may_load(gpu: GpuWindow, process: ProcessWindow) -> bool:
         return False
     if gpu.node.time - process.reading.started_at > 2 * W30:
         return False
-    if process.workload.kind == "engine":
-        pid = process.reading.pid
-        for engine in gpu.engines:
-            if pid == engine.reading.pid or pid in (engine.reading.worker_pids or ()):
-                return not (engine.reading.ever_answered or engine.reading.metrics_ok)
-        return bool(process.reading.gpus)
+    server = _server_of(gpu, process)
+    if server is not None:
+        reading = server.reading
+        gone = reading.parent_alive is False  # orphaned-engine
+        return not (gone or reading.ever_answered or reading.metrics_ok or reading.health_ok)
+    if process.workload.kind == "engine" and not process.reading.gpus:
+        return False
     age = gpu.node.time - process.reading.started_at
     return gpu.over("utilization_percent", max(W5, min(age, W30))).max < 50.0
+
+
+def _server_of(gpu: GpuWindow, process: ProcessWindow) -> EngineWindow | None:
+    """The server that it belongs to; None where nobody can be asked whether it is ready."""
+    pid = process.reading.pid
+    own = (e for e in gpu.engines if pid == e.reading.pid or pid in (e.reading.worker_pids or ()))
+    return next(own, None)
 
 
 def _signs(

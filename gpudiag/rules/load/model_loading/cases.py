@@ -6,6 +6,9 @@ from gpudiag.rule import Case
 from gpudiag.rules.situations import GIB, Situation, vllm_busy, vllm_idle
 from gpudiag.window import Window
 
+SILENT = {"metrics_ok": False, "health_ok": False, "port_open": False, "ever_answered": False}
+"""A server that has not answered yet."""
+
 
 def _starts(
     minutes: float = 3,
@@ -13,9 +16,12 @@ def _starts(
     name: str = "VLLM::EngineCore",
     grow: bool = True,
     utilization: Any = 0.0,
+    server: dict[str, Any] | None = None,
     **process: Any,
 ) -> Window:
     s = Situation()
+    if server is not None:
+        s.serves("vllm", worker_pids=[4121], gpus=[0], **{**SILENT, **server})
     reading = s.runs(
         {0: GIB},
         pid=4121,
@@ -49,19 +55,34 @@ CASES = [
     ),
     Case(
         "for 40 minutes by now",
-        lambda: _starts(minutes=6, age_minutes=40, grow=False, cpu_percent=100.0),
+        lambda: _starts(minutes=6, age_minutes=40, grow=False, server={}, cpu_percent=100.0),
         "fires",
         severity="warning",
         variant="slow",
     ),
     Case(
         "nothing moves for 20 minutes",
-        lambda: _starts(minutes=6, age_minutes=20, grow=False),
+        lambda: _starts(minutes=6, age_minutes=20, grow=False, server={}),
         "fires",
         severity="warning",
         variant="stalled",
     ),
     Case("it has answered once", _answered, "clear"),
+    Case(
+        "it answers, and its metrics are switched off",
+        lambda: _starts(minutes=6, age_minutes=20, grow=False, server={"health_ok": True}),
+        "clear",
+    ),
+    Case(
+        "its server has died",
+        lambda: _starts(minutes=6, age_minutes=20, grow=False, server={"parent_alive": False}),
+        "clear",
+    ),
+    Case(
+        "a server of which nobody can tell whether it is ready",
+        lambda: _starts(minutes=6, age_minutes=20, name="text-embeddings-router", grow=False),
+        "clear",
+    ),
     Case("a server at work", lambda: vllm_busy().window, "clear"),
     Case("an old process", lambda: _starts(age_minutes=300), "clear"),
     Case(

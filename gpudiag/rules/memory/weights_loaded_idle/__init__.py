@@ -5,7 +5,7 @@ from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.engines import alive, asked, reached_at
 from gpudiag.rules.memory.holders import flat, quiet_share
 from gpudiag.rules.sight import seen_seconds
-from gpudiag.window import W5, W30, EngineWindow, GpuWindow
+from gpudiag.window import W5, EngineWindow, GpuWindow
 from gpudiag.workloads import POOLING_ENGINES
 
 
@@ -78,4 +78,4 @@ def _asked(engine: EngineWindow) -> bool:
     """Ollama counts no requests: there the quiet GPU has to do."""
     if engine.reading.requests_running is None and engine.reading.engine in ("ollama", "triton"):
         return False
-    return asked(engine, W30 if engine.covers(W30) else W5)
+    return asked(engine)

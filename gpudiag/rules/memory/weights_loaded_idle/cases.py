@@ -39,6 +39,15 @@ def _busy() -> Window:
     return s.passes(minutes=6).window
 
 
+def _asked_a_while_ago() -> Window:
+    s = _llama(rates={"generation_tokens_total": 40.0}, requests_running=1.0)
+    s.gpu(0).shows(utilization_percent=80.0)
+    s.passes(minutes=30)
+    s.gpu(0).shows(utilization_percent=0.0)
+    s.serves("llama.cpp", {"generation_tokens_total": 0.0}, name="llama.cpp:8080", requests_running=0.0)
+    return s.passes(minutes=6).window
+
+
 def _unread() -> Window:
     s = Situation()
     s.gpu(0).shows(memory_used_bytes=9 * GIB)
@@ -54,6 +63,7 @@ def _no_total() -> Window:
 
 CASES = [
     Case("a llama.cpp server waits", lambda: _llama().passes(minutes=6).window, "fires", severity="ok"),
+    Case("the last request ended six minutes ago", _asked_a_while_ago, "fires", severity="ok"),
     Case("Ollama will unload by itself", _ollama, "fires", variant="unloads"),
     Case("its metrics cannot be read", _unread, "fires", severity="info", variant="looks-like"),
     Case("requests come in", _busy, "clear"),

@@ -192,7 +192,7 @@ class Judge:
         if any(finding.rule == STALE for finding in checkup.findings):
             seen = {id(finding) for finding in checkup.findings}
             findings = [f for f in findings if id(f) in seen or survives_silence(f, self.rules)]
-        unseen: set[int | None] = {gpu.index for gpu in window.gpus.values() if gpu.unread}
+        unseen: set[int | None] = {gpu.index for gpu in window.gpus.values() if gpu.unseen}
         if _is_unheard(window, checkup):
             unseen |= {None, *(gpu.index for gpu in window.gpus.values())}
         if unseen:

@@ -1,7 +1,7 @@
 """What opened, stayed, changed and ended between one checkup and the next.
 
 Silence does not heal: a finding is resolved only after its rule has judged the subject clear for long
-enough. Events (latched rules) stay until a reboot, or a reset that the driver confirms. A subject that is
+enough. Nor does it keep good news: a normal state of which nobody can tell any more ends. Events (latched rules) stay until a reboot, or a reset that the driver confirms. A subject that is
 proven gone closes its findings as gone.
 """
 
@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from gpudiag.examine import STALE, Ruleset, gpus_of
 from gpudiag.model import Checkup, Finding, FindingState, Struct
 from gpudiag.resets import resets
+from gpudiag.rule import STATE, Rule
 from gpudiag.window import Window
 
+UNTOLD_SECONDS = 120.0  # so long a normal state outlives that it could be told
 Key = tuple[str, str, str]  # rule, GPU or "", key
 
 
@@ -125,7 +127,8 @@ def _ending(
     not_told = (finding.rule, finding.gpu) in unjudged or (finding.rule, None) in unjudged
     if not_told or (window is not None and _unseen(finding, window)):
         known.clear_since = None
-        return None
+        outlived = _is_state(finding, rule) and now - known.last_seen_at > UNTOLD_SECONDS
+        return "resolved" if outlived else None
     if finding.rule in explained and rule.clear_seconds > 0:
         return None  # still there, only not named on its own
     if rule.latched:
@@ -133,6 +136,11 @@ def _ending(
         return "resolved" if rebooted or (window is not None and _was_reset(known, window)) else None
     known.clear_since = now if known.clear_since is None else known.clear_since
     return "resolved" if now - known.clear_since >= rule.clear_seconds else None
+
+
+def _is_state(finding: Finding, rule: Rule) -> bool:
+    """A normal state or a hint, which follows what is seen: what cannot be seen any more is not known to be well."""
+    return rule.rank >= STATE and finding.severity in ("ok", "info")
 
 
 def _was_reset(known: OpenFinding, window: Window) -> bool:

@@ -128,6 +128,11 @@ class GpuWindow(Subject):
 
     def add(self, at: float, reading: GpuReading) -> array[float]:
         """Take note of what a snapshot says of it; returns the row for its track."""
+    @property
+    def unseen(self) -> bool:
+        """Nothing is known of it just now: unread, or the driver gave no value of it."""
+        return self.unread or self.reading.error is not None or self.gap("*") is not None
+
         rising = rising_of(reading)
         rises = rises_of(rising, self._rising)
         row = gpu_row(reading, rises)

@@ -427,6 +427,18 @@ def test_cards_that_are_lost_stay_lost_when_the_server_restarts(
     assert before["rule"] == ("gpu-count-changed" if error is None else "nvml-unavailable")
 
 
+def test_a_gpu_that_gives_no_answer_is_not_called_well(api: Api) -> None:
+    node = ReportingNode("node-3", api).serves_idle_vllm()
+    node.passes(minutes=6)
+    reading = node.gpu(0).reading
+    known = {"index": 0, "uuid": reading.uuid, "name": reading.name, "bus_id": reading.bus_id}
+    node.gpu(0).reading = type(reading)(**known, error="timeout")
+    node.misses("gpu:0", "*", "timeout").reports()
+    [gpu] = api.client.diagnosis("node-3")["gpus"]
+
+    assert ("unknown", []) == (gpu["verdict"]["severity"], gpu["findings"])
+
+
 def test_a_gpu_that_the_driver_does_not_show_is_not_called_free(api: Api) -> None:
     node = ReportingNode("node-4", api, gpus=2)
     assert node.passes(minutes=6) and api.client.diagnosis("node-4", gpu=1)["verdict"]["rule"] == "gpu-free"

@@ -53,3 +53,27 @@ def test_an_open_finding_stays_named_until_it_has_been_clear_for_long_enough() -
 
     assert [] == changes.resolved
     assert "thermal-hw-slowdown" in [finding.rule for finding in still_open(changes.open, checkup)]
+
+
+def test_a_normal_state_ends_where_it_can_be_told_no_more() -> None:
+    rules, s = default_rules(), vllm_idle()
+    opened = reconcile({}, judge(s.window, rules), rules, s.window).open
+    s.gpu(0).hides("utilization_percent", "memory_used_bytes")
+    for seconds in (20, 400, 130):  # the last five minutes must be without a value, too
+        checkup = judge(s.passes(seconds=seconds).window, rules)
+        opened = reconcile(opened, checkup, rules, s.window).open
+
+    assert "kv-pool-reserved-idle" in {entry.rule for entry in checkup.unjudged}
+    assert [] == still_open(opened, checkup)
+
+
+def test_a_fault_outlasts_that_it_can_be_told_no_more() -> None:
+    rules, s = default_rules(), Situation()
+    s.gpu(0).shows(clocks_event_reasons=0x40, utilization_percent=95.0, temperature_celsius=91.0)
+    opened = reconcile({}, judge(s.passes(minutes=6).window, rules), rules, s.window).open
+    s.gpu(0).hides("clocks_event_reasons")
+    for seconds in (20, 400, 130):
+        checkup = judge(s.passes(seconds=seconds).window, rules)
+        opened = reconcile(opened, checkup, rules, s.window).open
+
+    assert "thermal-hw-slowdown" in {finding.rule for finding in still_open(opened, checkup)}

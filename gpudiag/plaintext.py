@@ -12,7 +12,15 @@ from typing import Any
 
 from gpudiag.words import language_of, units, words
 from gpudiag.words.foreign import plain
-from gpudiag.words.gpus import commands_differ, looked_at, saying_the_same, told_of, told_once
+from gpudiag.words.gpus import (
+    commands_differ,
+    findings_of,
+    headline_finding,
+    looked_at,
+    saying_the_same,
+    told_of,
+    told_once,
+)
 from gpudiag.words.hosts import host_of, with_hosts
 
 WIDTH = 80
@@ -61,8 +69,9 @@ class _Layout:
 
     def diagnosis(self, diagnosis: dict[str, Any], host: str | None) -> str:
         verdict = diagnosis["verdict"]
-        head = headline_finding(diagnosis)
-        same = saying_the_same(head, _findings(diagnosis)) if head else []
+        findings = findings_of(diagnosis)
+        head = headline_finding(findings, verdict)
+        same = saying_the_same(head, findings) if head else []
         lines = wrap(told_of(verdict["headline"], same, verdict.get("gpu")), self.width)
         lines += wrap(self.state_line(diagnosis, head), self.width)
         asked = (diagnosis.get("asked") or {}).get("text")
@@ -197,7 +206,7 @@ class _Layout:
     def also(
         self, diagnosis: dict[str, Any], head: dict[str, Any] | None, same: list[dict[str, Any]]
     ) -> list[str]:
-        rest = [finding for finding in _findings(diagnosis) if not any(finding is one for one in same)]
+        rest = [finding for finding in findings_of(diagnosis) if not any(finding is one for one in same)]
         lines = []
         for finding in told_once(rest, lambda f: f["severity"], len(diagnosis["gpus"]) > 1):
             said = f"- {_placed(finding)} ({self.words.SEVERITY[finding['severity']]})"
@@ -259,20 +268,6 @@ class _Layout:
         if any(item.get("source") == "simulated" for item in items):
             lines += ["", self.words.LABEL["simulated"]]
         return "\n".join(lines) + "\n"
-
-
-def headline_finding(diagnosis: dict[str, Any]) -> dict[str, Any] | None:
-    """The finding that the verdict names, or None when nothing decided."""
-    verdict = diagnosis["verdict"]
-    for finding in _findings(diagnosis):
-        if finding["rule"] == verdict["rule"] and finding["gpu"] == verdict.get("gpu"):
-            return finding
-    return None
-
-
-def _findings(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
-    """The node's own findings, then those of its GPUs."""
-    return [*diagnosis["findings"], *(f for gpu in diagnosis["gpus"] for f in gpu["findings"])]
 
 
 def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:

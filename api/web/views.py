@@ -22,7 +22,7 @@ from gpudiag.errors import GpudiagError
 from gpudiag.runbook import about, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
-from gpudiag.words.gpus import headline_finding, looked_at, saying_the_same, told_of
+from gpudiag.words.gpus import findings_of, headline_finding, looked_at, saying_the_same, told_of
 from gpudiag.words.hosts import host_of
 
 TOKEN_COOKIE = "gpudiag_token"
@@ -217,7 +217,7 @@ def _paste_refused(said: str, status: int, typed: str = "") -> tuple[str, int]:
 def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, at: str | None) -> str:
     lang = language.chosen()
     verdict = diagnosis["verdict"]
-    everything = [*diagnosis["findings"], *(f for gpu in diagnosis["gpus"] for f in gpu["findings"])]
+    everything = findings_of(diagnosis)
     head = headline_finding(everything, verdict)
     same = saying_the_same(head, everything) if head else []
     rest = [finding for finding in everything if not any(finding is one for one in same)]

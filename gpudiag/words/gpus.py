@@ -16,6 +16,11 @@ def names_itself(sentence: str, gpu: int | None) -> bool:
     return gpu is not None and _itself(gpu).search(sentence) is not None
 
 
+def findings_of(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
+    """The node's own findings, then those of its GPUs."""
+    return [*diagnosis["findings"], *(f for gpu in diagnosis["gpus"] for f in gpu["findings"])]
+
+
 def headline_finding(findings: list[dict[str, Any]], verdict: dict[str, Any]) -> dict[str, Any] | None:
     """The finding that the verdict names: its GPU's, else the first of its rule."""
     same = [finding for finding in findings if finding.get("rule") == verdict.get("rule")]

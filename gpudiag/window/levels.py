@@ -53,6 +53,8 @@ class Columns:
         if self.here is not None:
             blank[self.here] = 0
         self.blank = self.row(blank)  # of a subject that was not in the snapshot
+        present = self.row([1.0] * self.width).tobytes()
+        self.present = present[: self.blank.itemsize]  # one cell of `here`
         self._sources: dict[Columns, list[tuple[int, int]]] = {}
 
     def row(self, values: Sequence[float], slots: int = 1) -> array[float]:
@@ -188,6 +190,12 @@ class Level:
             return start - rows, end - rows, 0
         return (start, end, 0) if end <= rows else (start, rows, end - rows)
 
+    @property
+    def everybody(self) -> bool:
+        """Whether the subject of every slot was in every row."""
+        here = self.columns.here
+        return here is None or self.cells[here] == self.columns.present * self.slots
+
     def steady(self, column: int) -> array[float] | None:
         """The value of each slot, where none has moved."""
         kept = self.cells[column]
@@ -228,8 +236,7 @@ class Level:
     def seconds_there(self, slot: int, first: int) -> float:
         """How long rows from `first` on are about: from when their subject came until it went."""
         column, at, seconds = self.columns.here, self.at, self.seconds
-        steady = None if column is None else self.steady(column)
-        if column is None or (steady is not None and steady[slot] == 1.0):
+        if column is None or self.everybody:
             return at[-1] - at[first] + seconds[first]
         shares = self.values(column, slot, first)
         there = [row for row, share in enumerate(shares) if share]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterator
-from operator import itemgetter
 
 import msgspec
 
@@ -28,9 +27,6 @@ from gpudiag.workloads import AT_REST
 EVENTS_KEPT = 200
 DEPARTED_KEPT = 32
 GPUS_KEPT = 256  # more are forgotten, those first that are gone for longest
-
-
-_NO_GPUS: frozenset[int] = frozenset()
 
 
 class _Unseen(msgspec.Struct, array_like=True):
@@ -190,15 +186,15 @@ class Window:
         self.departed.extend(p for k, p in self.processes.items() if k not in here and p.reading.gpus)
         tracks = self._process_table.seat([process.track for process in here.values()], len(new))
         for key, track in zip(new, tracks, strict=True):
-        names: set[str] = set()
             here[key] = ProcessWindow(seen[key], track)
-            if reading.name in names:  # older agents call two pods' servers alike, by their port
-                reading.name = f"{reading.name}:pid{reading.pid}"
-            names.add(reading.name)
         self.processes = here
 
     def _add_engines(self, snapshot: Snapshot, at: float, seconds: float) -> None:
+        names: set[str] = set()
         for reading in snapshot.engines:
+            if reading.name in names:  # older agents call two pods' servers alike, by their port
+                reading.name = f"{reading.name}:pid{reading.pid}"
+            names.add(reading.name)
             engine = self.engines.get(reading.name)
             if engine is None or (reading.pid and engine.reading.pid and reading.pid != engine.reading.pid):
                 engine = self.engines[reading.name] = EngineWindow(reading)
@@ -249,36 +245,24 @@ class Window:
         return users
 
     def _find_users(self) -> dict[int, Users]:
-        processes: dict[int, list[tuple[int, ProcessWindow]]] = {}  # by GPU: minus its memory, and who
+        on: dict[int, list[ProcessWindow]] = {}  # by GPU
         of_pid: dict[int, set[int]] = {}  # GPUs
         for process in self.processes.values():
-            reading = process.reading
-            held = dict.fromkeys(reading.open_devices or (), 0)
-            for use in reading.gpus or ():
-                held[use.gpu] = held.get(use.gpu, 0) - (use.memory_used_bytes or 0)
-            of_pid.setdefault(reading.pid, set()).update(held)
-            for gpu, bytes_held in held.items():
-                processes.setdefault(gpu, []).append((bytes_held, process))
+            gpus = process.gpus
+            if gpus:
+                of_pid.setdefault(process.reading.pid, set()).update(gpus)
+                for gpu in gpus:
+                    on.setdefault(gpu, []).append(process)
         engines: dict[int, list[EngineWindow]] = {}
         for engine in self.engines.values():
             known = engine.reading
-            on = set(known.gpus or ())
+            gpus = set(known.gpus or ())
             for pid in (known.pid, *(known.worker_pids or ())):
-                on |= of_pid.get(pid, _NO_GPUS) if pid is not None else _NO_GPUS
-            for gpu in on:
+                if pid in of_pid:
+                    gpus |= of_pid[pid]
+            for gpu in gpus:
                 engines.setdefault(gpu, []).append(engine)
-        found = {}
-        for gpu in processes.keys() | engines.keys():
-            entries = processes.get(gpu, [])
-            if len(entries) > 1:
-                entries.sort(key=itemgetter(0))
-            here = [process for _, process in entries]
-            kinds = frozenset([process.workload.kind for process in here])
-            at_work = (
-                here if kinds.isdisjoint(AT_REST) else [p for p in here if p.workload.kind not in AT_REST]
-            )
-            found[gpu] = Users(here, engines.get(gpu, []), kinds, at_work)
-        return found
+        return {gpu: _users(gpu, on.get(gpu, []), engines.get(gpu, [])) for gpu in on.keys() | engines.keys()}
 
     def _forget_users(self) -> None:
         self._users = None
@@ -406,6 +390,15 @@ def _layout() -> bytes:
     kept = [(columns.coarse, columns.resolutions) for columns in (HOST_COLUMNS, GPU_COLUMNS)]
     tables = [(coarse.at, coarse.scales, rows) for coarse, rows in kept if coarse]
     return msgspec.msgpack.encode(["column by column", *tables])
+
+
+def _users(gpu: int, processes: list[ProcessWindow], engines: list[EngineWindow]) -> Users:
+    if len(processes) > 1:
+        processes.sort(key=lambda process: process.memory_on(gpu) or 0, reverse=True)
+    kinds = frozenset([process.workload.kind for process in processes])
+    at_rest = not kinds.isdisjoint(AT_REST)
+    at_work = [p for p in processes if p.workload.kind not in AT_REST] if at_rest else processes
+    return Users(processes, engines, kinds, at_work)
 
 
 def _samples_in(snapshot: Snapshot) -> int:

@@ -72,7 +72,9 @@ class Subject:
     def over(self, name: str, span: float) -> Stats:
         """Statistics of `name` over the last `span` seconds; raises NotMeasured."""
         track = self.track
-        stats = track.table.over(name, span)[track.slot]
+        table, question = track.table, (name, span)
+        answers = table.known.get(question) or table.over(question)
+        stats = answers[track.slot]
         if stats is None:
             raise NotMeasured(name, reason=self.gap(name))
         return stats
@@ -126,13 +128,13 @@ class GpuWindow(Subject):
         """The newest snapshot does not carry it, because the driver did not answer: it may still be there."""
         return self.present and self.last_seen < self.node.time
 
-    def add(self, at: float, reading: GpuReading) -> array[float]:
-        """Take note of what a snapshot says of it; returns the row for its track."""
     @property
     def unseen(self) -> bool:
         """Nothing is known of it just now: unread, or the driver gave no value of it."""
         return self.unread or self.reading.error is not None or self.gap("*") is not None
 
+    def add(self, at: float, reading: GpuReading) -> array[float]:
+        """Take note of what a snapshot says of it; returns the row for its track."""
         rising = rising_of(reading)
         rises = rises_of(rising, self._rising)
         row = gpu_row(reading, rises)

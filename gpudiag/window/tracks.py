@@ -46,14 +46,14 @@ def _coverage(rows: int, seconds: float, span: float) -> Coverage:
 class Table:
     """The past of several subjects that are seen together, a slot each."""
 
-    __slots__ = ("_covered", "_known", "_lasting", "coarse", "columns", "fine", "slots")
+    __slots__ = ("_covered", "_lasting", "coarse", "columns", "fine", "known", "slots")
 
     def __init__(self, columns: Columns, slots: int = 0) -> None:
         self.columns, self.slots = columns, slots
         self.fine = Level(columns, FINE_ROWS, slots)
         self.coarse: list[Level] = []  # made when the first row is due: most processes end before
         # What was asked, of every slot: until the next row, or, from coarse rows, until one of them is added.
-        self._known: dict[tuple[str, float], list[Stats | None]] = {}
+        self.known: dict[tuple[str, float], list[Stats | None]] = {}
         self._lasting: dict[tuple[str, float], list[Stats | None]] = {}
         self._covered: dict[float, list[Coverage]] = {}
 
@@ -77,8 +77,8 @@ class Table:
 
     def rest(self) -> None:
         """Give back what was remembered for questions: few are asked between two judgements."""
-        if self._known:
-            self._known.clear()
+        if self.known:
+            self.known.clear()
         if self._covered:
             self._covered.clear()
 
@@ -144,13 +144,13 @@ class Table:
 
     # ---- answers, for every slot at once: a node's GPUs are asked the same questions
 
-    def over(self, name: str, span: float) -> list[Stats | None]:
-        """Statistics of one column over the last `span` seconds, by slot; None where no row carries it."""
-        key = (name, span)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._near(name, span) if span <= W5 else self._far(key)
-        return known
+    def over(self, question: tuple[str, float]) -> list[Stats | None]:
+        """Statistics of one column over the last so many seconds, by slot; None where no row carries it."""
+        answers = self.known.get(question)
+        if answers is None:
+            near = question[1] <= W5
+            answers = self.known[question] = self._near(*question) if near else self._far(question)
+        return answers
 
     def _near(self, name: str, span: float) -> list[Stats | None]:
         return _summaries(self.fine, name, span) if self.fine.at else [None] * self.slots
@@ -185,8 +185,7 @@ class Table:
         seconds, rows = level.seconds[first:], len(level.at) - first
         whole = _coverage(rows, sum(seconds), span)
         here = level.columns.here
-        steady = None if here is None else level.steady(here)
-        if here is None or (steady and min(steady) == 1.0):  # everybody, in every row
+        if here is None or level.everybody:
             return [whole] * self.slots
         covered = []
         for shares in level.values_by_slot(here, first):
@@ -291,6 +290,9 @@ def _summaries(level: Level, name: str, span: float) -> list[Stats | None]:
     steady = level.steady(column)
     if steady is not None:
         n = len(level.at) - first
+        one = steady[:1]
+        if len(steady) > 1 and steady == one * len(steady) and level.everybody:  # as of GPUs at rest
+            return [Stats(one, one[0], n, 0, rows)] * len(steady)
         return [
             None if value != value else Stats(steady[slot : slot + 1], value, n, slot, rows)
             for slot, value in enumerate(steady)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,6 +9,7 @@ from flask import request
 
 from api.access import Gate
 from api.judge import Judge
+from api.moments import judged_again, moment, span_of
 from api.nodes import NodeState, Place
 from api.past import judged_then
 from api.places import nodes_like, place_of
@@ -23,9 +22,9 @@ from api.together import FLEET
 from api.words import Sentence
 from api.writer import Writer
 from gpudiag.examine import Ruleset, examine, observed
-from gpudiag.explain import Diagnosis, explain, finding_in_words
+from gpudiag.explain import Diagnosis, explain, finding_in_words, iso
 from gpudiag.model import Checkup, Finding, Observed, Snapshot
-from gpudiag.settings import Settings, seconds
+from gpudiag.settings import Settings
 from gpudiag.window import Window
 from gpudiag.words import Language
 from gpudiag.words.foreign import plain
@@ -40,50 +39,6 @@ HISTORY_METRICS = (
 CHANGED_SECONDS = 5.0  # what changed since a node was ok is looked up again after so long
 MOST_REMEMBERED = 20_000
 LONGEST_HISTORY = 7 * 86_400.0
-LONGEST_PAST = 86_400.0  # of the past that is judged again: every snapshot of it is read
-AHEAD_SECONDS = 300.0  # how far the asker's clock may be ahead of ours
-
-
-def iso(at: float | None) -> str | None:
-    """A moment in UTC, as every answer writes it."""
-    if at is None or not 0 <= at < 1e11:
-        return None  # no year that a calendar has
-    text = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-    return text.replace("+00:00", "Z")
-
-
-_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
-
-
-def moment(text: str, now: float) -> float:
-    """A moment as people write it: Unix seconds, ISO 8601, `10m` (ago), `14:05` (UTC, the last one)."""
-    at = _moment(text.strip(), now)
-    if at > now + AHEAD_SECONDS:
-        raise BadRequest("moment.future", text=plain(text, 40))
-    return at
-
-
-def _moment(text: str, now: float) -> float:
-    try:
-        number = float(text)
-        if 1e8 < number < 1e11:
-            return number
-    except ValueError:
-        pass
-    clock = _CLOCK.fullmatch(text)
-    if clock is not None:
-        day = now - now % 86_400
-        at = day + int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[3] or 0)
-        return at if at <= now else at - 86_400
-    try:
-        return now - seconds(text.lstrip("-").removesuffix("ago").strip())
-    except ValueError:
-        pass
-    try:
-        parsed = datetime.fromisoformat(text.replace("Z", "+00:00").replace(" ", "T", 1))
-    except ValueError:
-        raise BadRequest("moment", text=plain(text, 40)) from None
-    return max(0.0, (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
 
 
 class Answers:
@@ -403,21 +358,6 @@ def series_of(window: Window, span: float, metrics: tuple[str, ...]) -> dict[str
         gpus.append({"index": gpu.index, "name": plain(gpu.reading.name) if gpu.reading.name else None,
                      "memory_total_bytes": gpu.reading.memory_total_bytes, "series": series})  # fmt: skip
     return {"node": plain(window.node), "from": iso(window.time - span), "to": iso(window.time), "gpus": gpus}
-
-
-def span_of(text: str) -> float:
-    try:
-        found = seconds(text)
-    except ValueError:
-        raise BadRequest("span", name="window", text=plain(text, 40)) from None
-    return judged_again(found, "window", text)
-
-
-def judged_again(span: float, name: str, text: str) -> float:
-    """A span of the past, when it is not too long to be judged again; raises BadRequest."""
-    if span > LONGEST_PAST:
-        raise BadRequest("span.day", name=name, text=plain(text, 40))
-    return span
 
 
 def cursor_of(text: str | None) -> int:

@@ -322,7 +322,7 @@ def _reach(store: Any, entry: Any) -> dict[str, Sentence]:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from api.answers import iso
+    from gpudiag.explain import iso
 
     say = Voice()
     with _store_of(options) as store:

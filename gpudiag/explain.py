@@ -115,8 +115,8 @@ class _Speaker:
             source=snapshot.source,
             driver_version=_plain(snapshot.driver_version),
             observed={
-                "from": _iso(observed.start),
-                "to": _iso(observed.end),
+                "from": iso(observed.start),
+                "to": iso(observed.end),
                 "samples": observed.samples,
                 "coverage_ratio": observed.coverage_ratio,
                 "age_seconds": None if observed.end is None else round(max(0.0, now - observed.end), 1),
@@ -301,7 +301,7 @@ class _Speaker:
             "next_steps": said["steps"],
             "runbook_url": f"{self.runbooks}{finding.rule}",
             "explains": finding.explains,
-            "since": _iso(finding.since),
+            "since": iso(finding.since),
         }
 
     def with_freeing(self, finding: Finding, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -434,7 +434,7 @@ def process_json(process: ProcessReading, memory: int | None, type_: str | None)
         "state": _plain(process.state),
         "parent_pid": process.parent_pid,
         "parent_name": _plain(process.parent_name),
-        "started_at": _iso(process.started_at),
+        "started_at": iso(process.started_at),
         "container": _plain(process.container),
         "pod": _plain(process.pod),
         "namespace": _plain(process.namespace),
@@ -488,7 +488,8 @@ def _plain(value: Any) -> Any:
     return (plain(value) if value else None) if isinstance(value, str) else value
 
 
-def _iso(at: float | None) -> str | None:
+def iso(at: float | None) -> str | None:
+    """A moment in UTC, as every answer writes it."""
     if at is None or not 0 <= at < 1e11:
         return None  # no year that a calendar has
     from datetime import UTC, datetime

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Blueprint, Response, g, request
 
 from api.access import needs
-from api.answers import iso, mute_json
+from api.answers import mute_json
 from api.parts import Parts, parts
 from api.places import nodes_like
 from api.problems import NoSuch, Unprocessable
@@ -17,6 +17,7 @@ from api.store.tokens import EVERY_NODE, is_pattern
 from api.together import FLEET, FLEET_ID
 from api.words import Sentence
 from gpudiag.changes import OpenFinding
+from gpudiag.explain import iso
 from gpudiag.settings import seconds
 from gpudiag.words.foreign import plain
 

@@ -157,7 +157,7 @@ ENABLE_BY_REASON = {
     "not_supported": "nothing: this GPU or driver does not report it",
     "no_permission": "run the agent with the rights to read it",
     "function_not_found": "a newer driver reports it",
-    "timeout": "see why NVML does not answer (`dmesg -T | grep -i nvrm`)",
+    "timeout": "see why NVML does not answer (`sudo dmesg -T | grep -i nvrm`)",
     "not_shown": "paste `nvidia-smi -q`, or install the agent",
     "cut": "paste the whole output",
     "nonsense": "read it again: what was shown is an impossible value",

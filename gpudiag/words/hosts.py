@@ -13,7 +13,7 @@ OF_ITS_HOST = {
     "nvidia-smi", "nvidia-bug-report.sh", "nvidia-ctk", "dcgmi", "nv-fabricmanager", "nvbandwidth",
     "all_reduce_perf", "p2pBandwidthLatencyTest", "py-spy", "ps", "kill", "taskkill", "top", "free",
     "df", "ss", "cat", "dmesg", "journalctl", "systemctl", "lspci", "lsmod", "modinfo", "dkms",
-    "cpupower", "iostat", "mpstat", "ibstat", "docker", "ollama", "curl", "sudo",
+    "cpupower", "iostat", "ldconfig", "ls", "pgrep", "mpstat", "ibstat", "docker", "ollama", "curl", "sudo",
 }  # fmt: skip
 """Programs that tell or change something of the machine on which they are typed.
 

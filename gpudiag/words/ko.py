@@ -151,7 +151,7 @@ ENABLE_BY_REASON = {
     "not_supported": "할 일이 없습니다. 이 GPU나 드라이버는 이 값을 보고하지 않습니다",
     "no_permission": "에이전트에 읽기 권한을 주십시오",
     "function_not_found": "더 새로운 드라이버가 이 값을 보고합니다",
-    "timeout": "NVML이 응답하지 않는 이유를 확인하십시오(`dmesg -T | grep -i nvrm`)",
+    "timeout": "NVML이 응답하지 않는 이유를 확인하십시오(`sudo dmesg -T | grep -i nvrm`)",
     "not_shown": "`nvidia-smi -q` 출력을 붙여넣거나 에이전트를 설치하십시오",
     "cut": "출력 전체를 붙여넣으십시오",
     "nonsense": "다시 읽으십시오. 있을 수 없는 값이 나왔습니다",

@@ -52,7 +52,7 @@ def test_a_wedged_server_is_asked_at_its_own_port(language: Language) -> None:
     s.serves("vllm", requests_running=1.0, requests_waiting=14.0, address="http://127.0.0.1:8011")
     asked = commands(s.passes(minutes=6), "serving-wedged", language)
 
-    assert any("curl -s http://127.0.0.1:8011/metrics" in command for command in asked)
+    assert any("curl -m 5 -s http://127.0.0.1:8011/metrics" in command for command in asked)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

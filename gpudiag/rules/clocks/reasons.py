@@ -53,6 +53,12 @@ def _counted(gpu: GpuWindow, counter: str | None) -> float | None:
         return None
 
 
+def lower_limit(gpu: GpuWindow) -> str:
+    """A power limit a fifth below the one in force, for a command; WATTS where none was seen."""
+    limit = gpu.reading.power_limit_watts
+    return "WATTS" if limit is None else f"{0.8 * limit:.0f}"
+
+
 def now_or_none(gpu: GpuWindow, name: str) -> float | None:
     """The latest value, or None: for what sharpens an answer and does not decide it."""
     value = getattr(gpu.reading, name)

@@ -6,16 +6,16 @@ REFUSED = {  # what cannot be read, and what to do
     "nothing-of-a-gpu": (
         "there is nothing of a GPU in this text that I can read. Paste the output of one of these commands "
         "as it stands: `nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
-        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, or `dmesg -T | grep -i -E 'nvrm|xid'`. "
-        "Of a program's own errors those about GPU memory are read, such as CUDA out of memory; paste all "
-        "of it"
+        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, or "
+        "`sudo dmesg -T | grep -i -E 'nvrm|xid'`. Of a program's own errors those about GPU memory are "
+        "read, such as CUDA out of memory; paste all of it"
     ),
     "other-vendor": (
         "this looks like {tool}, and gpudiag reads NVIDIA GPUs only: it can say nothing of these devices"
     ),
     "other-tool": (
         "this looks like {tool}, which is not read. What the driver says of the same machine is read: "
-        "paste `nvidia-smi -q`, and `dmesg -T | grep -i -E 'nvrm|xid'` where something failed"
+        "paste `nvidia-smi -q`, and `sudo dmesg -T | grep -i -E 'nvrm|xid'` where something failed"
     ),
     "nothing-came": (
         "nothing came on standard input. Errors do not pass a pipe by themselves; send them along: "
@@ -150,7 +150,8 @@ DONE = {  # what a command says that did what it was told
     "agent-resumed": "The agent watches the GPUs again.",
     "agent-released": (
         "The agent has let go of the GPUs for {seconds} s; it comes back by itself,\n"
-        "or at once with: gpudiag agent resume"
+        "or at once with: gpudiag agent resume\n"
+        "A reset also wants other monitors to let go, such as DCGM and its exporter."
     ),
     "agent-hangs": (
         "The agent was told, but a call into the driver still hangs in it.\n"

@@ -7,7 +7,8 @@ REFUSED = {
         "이 텍스트에서 읽을 수 있는 GPU 정보가 없습니다. 다음 명령 가운데 하나의 출력을 그대로 "
         "붙여넣으십시오: "
         "`nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
-        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, `dmesg -T | grep -i -E 'nvrm|xid'`. "
+        "utilization.gpu,memory.used,memory.total --format=csv -l 1`, "
+        "`sudo dmesg -T | grep -i -E 'nvrm|xid'`. "
         "프로그램의 자체 오류는 CUDA out of memory 같은 GPU 메모리 오류만 읽습니다. 메시지 전체를 "
         "붙여넣으십시오"
     ),
@@ -16,7 +17,7 @@ REFUSED = {
     ),
     "other-tool": (
         "{tool} 출력으로 보이며, gpudiag는 이것을 읽지 않습니다. 같은 장비에서 드라이버가 알려 주는 것을 "
-        "붙여넣으십시오: `nvidia-smi -q`, 실패가 있었다면 `dmesg -T | grep -i -E 'nvrm|xid'`"
+        "붙여넣으십시오: `nvidia-smi -q`, 실패가 있었다면 `sudo dmesg -T | grep -i -E 'nvrm|xid'`"
     ),
     "nothing-came": (
         "표준 입력이 비어 있습니다. 오류 메시지는 파이프를 지나지 않습니다. 함께 보내십시오: "
@@ -164,7 +165,8 @@ DONE = {
     "agent-resumed": "에이전트가 GPU를 다시 관찰합니다.",
     "agent-released": (
         "에이전트가 {seconds}초 동안 GPU를 놓아 줍니다. 시간이 지나면 스스로 돌아옵니다.\n"
-        "바로 되돌리려면: gpudiag agent resume"
+        "바로 되돌리려면: gpudiag agent resume\n"
+        "리셋하려면 DCGM과 그 exporter 같은 다른 모니터도 GPU를 놓아야 합니다."
     ),
     "agent-hangs": (
         "에이전트에 전달했지만 드라이버 호출 하나가 아직 끝나지 않았습니다.\n"

@@ -1,6 +1,7 @@
 """The GPU's memory is close to its own limit of temperature."""
 
 from gpudiag.rule import THERMAL, Fires, measured, rule
+from gpudiag.rules.clocks.reasons import lower_limit
 from gpudiag.window import W5, GpuWindow
 
 
@@ -18,4 +19,5 @@ def hbm_hot(gpu: GpuWindow, *, max_margin_celsius: float = 5.0) -> Fires | None:
         (measured("temperature_memory_celsius", memory.mean, of=limit, window=W5 if enough else None),),
         confidence="proven" if enough else "possible",
         severity="warning" if enough else "info",
+        words={"lower_limit": lower_limit(gpu)},
     )

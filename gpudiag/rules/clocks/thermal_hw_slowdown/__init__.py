@@ -1,7 +1,7 @@
 """The hardware itself halves the clocks because the GPU is at its slowdown temperature."""
 
 from gpudiag.rule import THERMAL, Fires, measured, rule
-from gpudiag.rules.clocks.reasons import lasting, now_or_none, siblings_with
+from gpudiag.rules.clocks.reasons import lasting, lower_limit, now_or_none, siblings_with
 from gpudiag.window import W5, GpuWindow
 
 
@@ -39,7 +39,7 @@ def thermal_hw_slowdown(
     return Fires(
         tuple(evidence),
         confidence=None if held.enough else "likely",
-        words={"neighbours": siblings_with(gpu, "hw_thermal")},
+        words={"neighbours": siblings_with(gpu, "hw_thermal"), "lower_limit": lower_limit(gpu)},
     )
 
 
@@ -55,5 +55,5 @@ def _unsaid(gpu: GpuWindow, min_ratio: float) -> Fires | None:
         severity="info" if idle or not enough else "warning",
         confidence="likely" if enough else "possible",
         variant="unsaid",
-        words={"neighbours": siblings_with(gpu, "hw_slowdown")},
+        words={"neighbours": siblings_with(gpu, "hw_slowdown"), "lower_limit": lower_limit(gpu)},
     )

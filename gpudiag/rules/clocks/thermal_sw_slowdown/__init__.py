@@ -2,7 +2,7 @@
 
 from gpudiag.model import Confidence
 from gpudiag.rule import THERMAL, Fires, calculated, measured, rule
-from gpudiag.rules.clocks.reasons import Held, lasting, now_or_none, siblings_with
+from gpudiag.rules.clocks.reasons import Held, lasting, lower_limit, now_or_none, siblings_with
 from gpudiag.window import W5, W7D, GpuWindow, NotMeasured
 
 
@@ -35,7 +35,7 @@ def thermal_sw_slowdown(
         severity="info" if slight else "warning",
         confidence="proven" if kept is not None and held.enough else _confidence(gpu, held),
         variant="slight" if slight else None,
-        words={"neighbours": siblings_with(gpu, "sw_thermal")},
+        words={"neighbours": siblings_with(gpu, "sw_thermal"), "lower_limit": lower_limit(gpu)},
     )
 
 

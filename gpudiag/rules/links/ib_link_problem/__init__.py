@@ -35,7 +35,7 @@ def _up(port: NetworkPort) -> bool:
 
 
 def _of(node: Window, port: NetworkPort, usual: float | None, all_down: bool, min_downs: int) -> Fires | None:
-    words = {"port": port.name}
+    words = {"port": port.name, "adapter": port.name.split(":")[0]}
     downs = node.host.link_downs(port.name, FLAPPING_SECONDS)
     if downs >= min_downs:
         evidence = (measured("link_downs", downs, window=FLAPPING_SECONDS, source="/sys"),)

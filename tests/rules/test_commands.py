@@ -1,0 +1,63 @@
+"""What a page tells to be typed works for who is woken: with the rights it needs, and looking first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from gpudiag.examine import all_rules, examine
+from gpudiag.explain import explain
+from gpudiag.rule import Rule
+from gpudiag.rules.situations import Situation
+from gpudiag.words import LANGUAGES, Language
+from gpudiag.words.pages import Step, page_of
+
+RULES = all_rules()
+NAMES = [rule.id for rule in RULES]
+ROOTS_OWN = re.compile(r"(?<!sudo )(?:dmesg\b|py-spy |gpudiag agent release|journalctl -u nvidia|fuser )")
+BREAKS = re.compile(r"--gpu-reset|poweroff|power cycle|\breboot\b|\bkill |rmmod|modprobe -r|\brestart\b")
+
+
+def lists_of_steps(rule: Rule, language: Language) -> Iterator[list[Step]]:
+    """The steps of every wording of a rule's page."""
+    page = page_of(rule.module, rule.id, language)
+    yield from (page.steps(variant) for name, variant in page.sections if name == "next")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_a_command_that_is_for_root_says_sudo(rule: Rule, language: Language) -> None:
+    commands = [step.command or "" for steps in lists_of_steps(rule, language) for step in steps]
+
+    assert [command for command in commands if ROOTS_OWN.search(command)] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_no_page_begins_with_what_stops_work(rule: Rule, language: Language) -> None:
+    first = [steps[0].command or "" for steps in lists_of_steps(rule, language)]
+
+    assert [command for command in first if BREAKS.search(command)] == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_both_languages_have_the_same_steps(rule: Rule) -> None:
+    english, korean = (page_of(rule.module, rule.id, language) for language in LANGUAGES)
+
+    assert english.sections.keys() == korean.sections.keys()
+    for variant in (variant for name, variant in english.sections if name == "next"):
+        assert [s.command for s in english.steps(variant)] == [s.command for s in korean.steps(variant)]
+
+
+@pytest.mark.parametrize(("limit", "lower"), [(700.0, "560"), (72.0, "58"), (None, "WATTS")])
+def test_a_lower_power_limit_is_one_that_the_card_can_take(limit: float | None, lower: str) -> None:
+    s = Situation()
+    s.gpu(0).shows(
+        power_limit_watts=limit, temperature_memory_celsius=104.0, temperature_memory_max_celsius=105.0
+    )
+    (gpu,) = explain(examine(s.passes(minutes=6).window)).gpus
+    steps = next(f["next_steps"] for f in gpu["findings"] if f["rule"] == "hbm-hot")
+
+    assert f"sudo nvidia-smi -i 0 -pl {lower}" in [step["command"] for step in steps]

@@ -1,7 +1,12 @@
 """The fan stands still on a hot GPU, or does not follow what it is told."""
 
+import re
+
 from gpudiag.rule import THERMAL, Fires, measured, rule
 from gpudiag.window import W5, GpuWindow
+
+# Boards without a fan of their own: most read N/A, these 0 %.
+PASSIVE = re.compile(r"(?:NVIDIA |Tesla )?(?:A2|A10[GM]?|A16|A30|A40|L2|L4|L20|L40[GS]?)")
 
 
 @rule(severity="warning", rank=THERMAL, given=("fan",))
@@ -20,7 +25,7 @@ def fan_failure(
             confidence="proven",
             variant="no-turns",
         )
-    if percent > 0 or gpu.reading.fan_count == 0:
+    if percent > 0 or gpu.reading.fan_count == 0 or PASSIVE.fullmatch(gpu.reading.name or ""):
         return None
     enough = gpu.covers(W5)
     warm = min_temperature_celsius if enough else min_sample_celsius

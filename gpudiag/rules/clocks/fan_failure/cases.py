@@ -8,7 +8,7 @@ from gpudiag.window import Window
 
 def _fan(minutes: float = 6, **values: object) -> Window:
     s = Situation()
-    s.gpu(0).shows(name="NVIDIA GeForce RTX 4090", fan_count=2, **values)
+    s.gpu(0).shows(**{"name": "NVIDIA GeForce RTX 4090", "fan_count": 2, **values})
     return s.passes(minutes=minutes).window
 
 
@@ -48,5 +48,10 @@ CASES = [
     ),
     Case("a fan that turns", lambda: _fan(fan_percent=64.0, fan_rpm=2100, temperature_celsius=77.0), "clear"),
     Case("a card without a fan of its own", lambda: Situation().passes(minutes=6).window, "clear"),
+    Case(
+        "a board that its server cools and whose fan reads 0 %",
+        lambda: _fan(name="NVIDIA A10", fan_count=None, fan_percent=0.0, temperature_celsius=81.0),
+        "clear",
+    ),
     Case("the fan cannot be read", _unknown, "unjudged"),
 ]

@@ -40,6 +40,7 @@ FIELDS = (
     "tp",
 )
 NO_OPTIONS = ("config", "lang", "format")
+AROUND_THE_PLAY = ("lang", "full")
 SHOWN = (  # numbers of the answer that the page lists, in order; a dot leads into the budget
     "bytes_per_token", "fixed_bytes_per_request", "bytes_per_request", "total_bytes",
     "bytes_per_token_if_mha", "weights_bytes", "budget.total_bytes", "budget.requested_bytes",
@@ -112,7 +113,9 @@ def _kv_page(asked: dict[str, str], config: str = "") -> tuple[str, int]:
 
 def _played() -> dict[str, Any]:
     """The state that the address names; a pressed button changes it."""
-    values: dict[str, Any] = request.args.to_dict()
+    values: dict[str, Any] = {
+        name: value for name, value in request.args.to_dict().items() if name not in AROUND_THE_PLAY
+    }
     press = values.pop("press", None)
     if press == "send":
         values["sent"] = values.get("requests") or Play().requests

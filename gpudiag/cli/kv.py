@@ -110,20 +110,38 @@ def _said(words: list[str]) -> Iterator[tuple[str, str]]:
             yield "requests", word.lstrip("x×X")
         elif "=" in word:
             name, _, value = word.partition("=")
-            yield ("kv-dtype" if name == "kv" else name.replace("_", "-")), value
+            yield _spelt(name), value
         elif word.strip("+-.")[:1].isdigit():
             yield "tokens", word
+        elif left and _is_option(word):
+            yield _spelt(word), left.pop(0)
         else:
             from gpudiag.kv.errors import KvError
 
             raise KvError("refused-word", word=word)
 
 
+def _spelt(name: str) -> str:
+    return "kv-dtype" if name == "kv" else name.replace("_", "-")
+
+
+def _is_option(word: str) -> bool:
+    """Whether a word names an option, so that the next one is its value: `tp 2`."""
+    from gpudiag.kv.errors import KvError
+    from gpudiag.kv.question import canonical_name
+
+    try:
+        return bool(canonical_name(_spelt(word)))
+    except KvError:
+        return False
+
+
 def _card(left: list[str]) -> str:
-    """The words that name a GPU: `H100`, and its size or kind where one follows."""
-    name = left[:1]
-    del left[:1]
-    while left and "=" not in left[0] and left[0] != "on" and not left[0].lower().startswith(("x", "×")):
+    """The words that name a GPU: `H100`, `2 x H100`, and its size or kind where one follows."""
+    begin = 2 if [word.lower() for word in left[1:2]] in (["x"], ["×"]) else 1
+    name = left[:begin]
+    del left[:begin]
+    while left and not (left[0] == "on" or left[0][:1] in "xX×" or "=" in left[0] or _is_option(left[0])):
         name.append(left.pop(0))
     return " ".join(name)
 

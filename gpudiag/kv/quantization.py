@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gpudiag.kv.config import Config
@@ -40,10 +41,14 @@ def weight_format(config: Config, asked: str) -> Format:
     if not quantization:
         plain = {"float32": "f32", "float16": "f16"}.get(config.dtype, "bf16")
         return Format(plain, WEIGHT_BITS[plain], WEIGHT_BITS[plain])
+    own = OWN_WAYS.get(str(quantization.get("quant_method")).lower())
+    found = own(quantization) if own else None
+    if found is not None:
+        return Format(found[0], found[1], spared=_spared(quantization))
     name = _quantized_name(quantization)
     if name in WEIGHT_BITS:
         bits = _grouped_bits(quantization) or WEIGHT_BITS[name]
-        mixed = "mixed" in str(quantization.get("quant_algo")).lower()
+        mixed = "mixed" in str(quantization.get("quant_algo")).lower() or _groups_differ(quantization)
         return Format(name, bits, spared=_spared(quantization), mixed=mixed)
     average = _number(quantization, "bits", "nbits", "w_bit")
     if average is not None:
@@ -53,12 +58,16 @@ def weight_format(config: Config, asked: str) -> Format:
 
 
 def _grouped_bits(quantization: Mapping[str, Any]) -> float | None:
-    """Bits per weight of GPTQ and AWQ with their scales and zero points; None for other methods."""
+    """Bits per weight with scales, and zero points where they are kept; None where no groups are told of."""
     method, bits = str(quantization.get("quant_method")).lower(), _number(quantization, "bits", "w_bit")
     group = _number(quantization, "group_size", "q_group_size")
-    if bits is None or group is None or not method.startswith(GROUPED):
+    if bits is not None and group is not None and method.startswith(GROUPED):
+        return bits + (16 + bits) / group
+    weights = _group_weights(quantization)
+    bits, group = _number(weights, "num_bits"), _number(weights, "group_size")
+    if bits is None or group is None or weights.get("type") == "float":
         return None
-    return bits + (16 + bits) / group
+    return bits + (16 if weights.get("symmetric", True) else 16 + bits) / group
 
 
 def _number(quantization: Mapping[str, Any], *names: str) -> float | None:
@@ -96,16 +105,88 @@ def _quantized_name(quantization: Mapping[str, Any]) -> str:
 
 
 def _group_weights(quantization: Mapping[str, Any]) -> dict[str, Any]:
-    """How compressed-tensors describes the weights of its first group."""
+    """How compressed-tensors describes the weights of its groups: the narrowest of them."""
+    return min(_all_groups(quantization), key=lambda weights: _number(weights, "num_bits") or 16, default={})
+
+
+def _groups_differ(quantization: Mapping[str, Any]) -> bool:
+    return len({_number(weights, "num_bits") for weights in _all_groups(quantization)}) > 1
+
+
+def _all_groups(quantization: Mapping[str, Any]) -> list[dict[str, Any]]:
     groups = quantization.get("config_groups")
-    first: Any = next(iter(groups.values()), None) if isinstance(groups, dict) else None
-    weights = first.get("weights") if isinstance(first, dict) else None
-    return weights if isinstance(weights, dict) else {}
+    named = (
+        [group.get("weights") for group in groups.values() if isinstance(group, dict)]
+        if isinstance(groups, dict)
+        else []
+    )
+    return [weights for weights in named if isinstance(weights, dict)]
+
+
+def _hqq(quantization: Mapping[str, Any]) -> tuple[str, float] | None:
+    """Half-Quadratic Quantization keeps a scale and a zero point, 16 bits each, per group."""
+    weights = _inner(_inner(quantization, "quant_config"), "weight_quant_params") or quantization
+    bits, group = _number(weights, "nbits", "weight_bits"), _number(weights, "group_size")
+    return None if bits is None else (f"{bits:g}-bit", bits + (32 / group if group else 0))
+
+
+def _torchao(quantization: Mapping[str, Any]) -> tuple[str, float] | None:
+    """The width stands in the scheme's name: `int4_weight_only`, `Int8DynamicActivationInt4WeightConfig`."""
+    kind, settings = quantization.get("quant_type"), _inner(quantization, "quant_type_kwargs")
+    if isinstance(kind, dict):
+        inner = _inner(kind, "default") or kind
+        kind, settings = inner.get("_type"), _inner(inner, "_data")
+    found = re.search(r"(int|float)(\d+)_?weight", str(kind), re.IGNORECASE)
+    if found is None or int(found[2]) not in (4, 8):
+        return None
+    if found[2] == "8":
+        return ("fp8" if found[1].lower() == "float" else "int8"), 8.0
+    return "int4", 4 + 32 / (_number(settings, "group_size") or 128)
+
+
+def _quark(quantization: Mapping[str, Any]) -> tuple[str, float] | None:
+    """AMD's Quark names the dtype of the weights; those of 4 bits have a scale per group."""
+    weights = _inner(quantization, "global_quant_config").get("weight")
+    first = weights[0] if isinstance(weights, list) and weights else weights
+    described = first if isinstance(first, dict) else {}
+    dtype, group = str(described.get("dtype")).lower(), _number(described, "group_size")
+    if dtype.startswith("fp4"):
+        return "mxfp4", 4 + 8 / (group or 32)
+    if dtype in ("int4", "uint4"):
+        return "int4", 4 + (16 / group if group else 0)
+    return next(((name, 8.0) for name in ("fp8", "int8") if dtype.startswith(name)), None)
+
+
+def _aqlm(quantization: Mapping[str, Any]) -> tuple[str, float] | None:
+    """Additive quantization: codes of `nbits_per_codebook` for each block of weights."""
+    books, bits = (_number(quantization, name) for name in ("num_codebooks", "nbits_per_codebook"))
+    inside, across = _number(quantization, "in_group_size"), _number(quantization, "out_group_size") or 1
+    if not (books and bits and inside):
+        return None
+    average = books * bits / (inside * across)
+    return f"{average:g}-bit", average
+
+
+def _inner(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = mapping.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+# Methods whose configs have keys of their own: (name of the format, bits), or None where it is not told.
+OWN_WAYS: dict[str, Callable[[Mapping[str, Any]], tuple[str, float] | None]] = {
+    "hqq": _hqq,
+    "torchao": _torchao,
+    "quark": _quark,
+    "aqlm": _aqlm,
+}
 
 
 def _spared(quantization: Mapping[str, Any]) -> frozenset[str]:
     """Parts that the checkpoint lists as not converted, told from the names of its modules."""
-    names = quantization.get("ignore") or quantization.get("modules_to_not_convert") or ()
+    named = (
+        quantization.get(name) for name in ("ignore", "modules_to_not_convert", "exclude", "skip_modules")
+    )
+    names = next((one for one in named if one), ())
     text = " ".join(str(name) for name in names) if isinstance(names, (list, tuple)) else ""
     found = set()
     if ("self_attn" in text and ".self_attn.kv_a_layernorm" not in text) or "*.attn" in text:

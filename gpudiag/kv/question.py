@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -13,7 +14,11 @@ from gpudiag.kv.errors import KvError
 
 GIB = 2**30
 LONGEST_TEXT = 200
+MOST_BYTES = 2**50
 LONGEST_WHOLE = 10**18  # longer numbers are said as powers of ten
+# Powers of 1024, as engines count; with a B and no i they are powers of 1000.
+BYTE_UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+SEVERAL = re.compile(r"(\d{1,5})\s*[x×]\s*(?=\D)(.+)", re.IGNORECASE)  # 2xH100, 8x A100
 CARD_SIZES = {"gib": 1.0, "gb": 1.0, "g": 1.0, "mib": 1 / 1024, "mb": 1 / 1024}  # nvidia-smi shows MiB
 
 ENGINE_ALIASES = {
@@ -100,8 +105,7 @@ class Question:
         Raises KvError that names the option and what it accepts.
         """
         values: dict[str, Any] = {}
-        for raw, value in options.items():
-            name = canonical_name(str(raw))
+        for name, value in _counted(options):
             if value is None or (isinstance(value, str) and not value.strip() and name != "config"):
                 continue
             checked = CHECKS[name](value, name)
@@ -112,6 +116,16 @@ class Question:
         if "config" not in values and "model" not in values:
             raise KvError("refused-no-model")
         return cls(**_divided(values), checkpoint_bytes=checkpoint_bytes)
+
+
+def _counted(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The options under our names; a number before the GPU's name is how many there are."""
+    for raw, value in options.items():
+        name = canonical_name(str(raw))
+        several = SEVERAL.fullmatch(value.strip()) if name == "gpu" and isinstance(value, str) else None
+        if several:
+            yield "gpus", several[1]
+        yield name, several[2] if several else value
 
 
 def canonical_name(name: str) -> str:
@@ -151,6 +165,19 @@ def whole(most: int, least: int = 1) -> Callable[[Any, str], int]:
         return int(number)
 
     return check
+
+
+def _bytes(value: Any, name: str) -> int:
+    """Bytes, also as `40GiB`, `1.5 g` or `40GB`."""
+    found = (
+        re.fullmatch(r"(.*\d)\s*([kmgt])(i?b)?", value.strip().lower()) if isinstance(value, str) else None
+    )
+    if found is None:
+        return whole(MOST_BYTES)(value, name)
+    scale = BYTE_UNITS[found[2]]
+    if found[3] == "b":
+        scale = 1000 ** (list(BYTE_UNITS).index(found[2]) + 1)
+    return whole(MOST_BYTES)(round(_number(found[1], name) * scale), name)
 
 
 def _number(value: Any, name: str) -> float:
@@ -256,5 +283,5 @@ CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "max_num_batched_tokens": whole(100_000_000),
     "block_size": whole(65_536),
     "num_speculative_tokens": whole(64, least=0),
-    "kv_cache_memory_bytes": whole(2**50),
+    "kv_cache_memory_bytes": _bytes,
 }

@@ -53,12 +53,18 @@ class Play:
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Play:
         """A state from a link's query; raises KvError that names the option and what it takes."""
+        known = [field.name for field in fields(cls)]
+        odd = next((name for name in values if name not in known), None)
+        if odd is not None:
+            raise KvError("refused-play", name=odd, known=", ".join(known))
         question = Question.from_mapping(
             {
                 name: values.get(name) or getattr(DEFAULT, name)
                 for name in ("model", "gpu", "engine", "gpu_memory_utilization", "requests", "tokens")
             }
         )
+        if question.gpus is not None:
+            raise KvError("refused-play-gpus", gpu=values.get("gpu"))
         engine = question.engine or DEFAULT.engine
         if engine not in WORKERS:
             raise KvError("refused-no-pool", engine=engine, known=", ".join(WORKERS))

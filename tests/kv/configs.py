@@ -60,6 +60,21 @@ DBRX: Config = {
     "vocab_size": 100352,
 }
 
+MPT: Config = {
+    "model_type": "mpt",
+    "d_model": 4096,
+    "n_heads": 32,
+    "n_layers": 32,
+    "max_seq_len": 2048,
+    "attn_config": {"attn_type": "multihead_attention"},
+    "vocab_size": 50432,
+}
+
+
+def mpt(attention: str, **more: Any) -> Config:
+    return {**MPT, "attn_config": {"attn_type": attention, **more}}
+
+
 OPENELM: Config = {
     "model_type": "openelm",
     "model_dim": 1280,

@@ -163,3 +163,40 @@ def test_any_value_in_a_config_gives_an_answer_or_one_sentence(key, value):
         assert "\n" not in str(error)
     else:
         assert answer.bytes_per_request > 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("40GiB", 40 * 2**30),
+        ("1.5 g", 3 * 2**29),
+        ("40GB", 40 * 10**9),
+        ("512m", 512 * 2**20),
+        ("42949672960", 40 * 2**30),
+        (42949672960, 40 * 2**30),
+    ],
+)
+def test_the_pool_may_be_given_in_bytes_or_larger_units(typed, expected):
+    asked = Question.from_mapping({"model": "llama-3-8b", "kv_cache_memory_bytes": typed})
+
+    assert expected == asked.kv_cache_memory_bytes
+
+
+@pytest.mark.parametrize("typed", ["GiB", "-1GiB", "0GiB", "8,5GiB", "1e300GiB", "40 wide", "inf g"])
+def test_a_pool_that_is_no_size_is_refused(typed):
+    with pytest.raises(KvError, match="kv_cache_memory_bytes: "):
+        Question.from_mapping({"model": "llama-3-8b", "kv_cache_memory_bytes": typed})
+
+
+@pytest.mark.parametrize(
+    ("typed", "gpus"), [("2xH100", 2), ("8 × A100 80GB", 8), ("H100", None), ("80", None)]
+)
+def test_a_number_before_the_gpu_counts_them(typed, gpus):
+    asked = Question.from_mapping({"model": "llama-3-8b", "gpu": typed})
+
+    assert (asked.gpus, asked.tp) == (gpus, gpus or 1)
+
+
+def test_two_numbers_of_gpus_that_differ_are_refused():
+    with pytest.raises(KvError, match="gpus: given twice, 4 and 2"):
+        Question.from_mapping({"model": "llama-3-8b", "gpus": 4, "gpu": "2xH100"})

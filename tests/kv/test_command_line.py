@@ -46,6 +46,19 @@ def test_options_as_they_are_typed_in_a_chat(capsys):
     assert "max_num_seqs 64" in out
 
 
+@pytest.mark.parametrize(
+    "how", [["on", "2xH100"], ["on", "2x", "h100"], ["on", "2×H100"], ["--gpu", "2xH100"]]
+)
+def test_a_number_before_the_gpu_is_how_many_there_are(capsys, how):
+    assert main(["kv", "llama-3-70b", "8k", "x4", *how]) == 0
+    assert "5.00 GiB KV cache · 4 × 8,192 tokens · 2 × H100" in capsys.readouterr().out
+
+
+def test_an_option_may_be_typed_without_its_equals_sign(capsys):
+    assert main(["kv", "llama-3-8b", "8k", "on", "H100", "engine", "vllm", "tp", "2", "kv", "fp8"]) == 0
+    assert "256.00 MiB KV cache · 1 × 8,192 tokens · 2 × H100" in capsys.readouterr().out
+
+
 def test_a_question_as_it_is_typed_in_a_chat(capsys):
     code = main(["kv", "llama-3-8b", "8k", "x32", "on", "h100"])
 
@@ -58,6 +71,9 @@ def test_a_question_as_it_is_typed_in_a_chat(capsys):
     [
         ["8k", "x32", "on", "H100", "80GB"],
         ["8k", "x", "32", "--gpu", "H100"],
+        ["8k", "x32", "gpu", "H100"],
+        ["8k", "x32", "on", "1xH100"],
+        ["8k", "x32", "on", "1", "x", "H100", "80GB"],
         ["--gpu", "H100", "8k", "x32"],
         ["on", "H100", "80GB", "x32", "8k"],
     ],

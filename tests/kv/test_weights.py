@@ -15,6 +15,15 @@ def in_linear_layers(quantization):
     return ask({**configs.LLAMA_8B, "quantization_config": quantization}).weights_bytes - plain
 
 
+def packed(bits, group, **more):
+    weights = {"num_bits": bits, "group_size": group, "symmetric": True, "type": "int", **more}
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": weights}}}
+
+
+def quark(weight):
+    return {"quant_method": "quark", "global_quant_config": {"weight": weight}, "exclude": ["lm_head"]}
+
+
 @pytest.mark.parametrize(
     ("quantization", "bits"),
     [
@@ -32,6 +41,54 @@ def in_linear_layers(quantization):
         pytest.param({"quant_method": "compressed-tensors", "format": "float-quantized"}, 8, id="float"),
         pytest.param({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4.5, id="nf4"),
         pytest.param({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8, id="llm.int8"),
+        pytest.param(packed(4, 32), 4.5, id="compressed-tensors in groups of 32"),
+        pytest.param(packed(4, 128, symmetric=False), 4 + 20 / 128, id="compressed-tensors with zero points"),
+        pytest.param(packed(8, None), 8, id="compressed-tensors per channel"),
+        pytest.param(
+            {
+                "quant_method": "hqq",
+                "quant_config": {"weight_quant_params": {"nbits": 4, "group_size": 64}},
+                "skip_modules": ["lm_head"],
+            },
+            4.5,
+            id="hqq",
+        ),
+        pytest.param({"quant_method": "torchao", "quant_type": "int8_weight_only"}, 8, id="torchao"),
+        pytest.param(
+            {
+                "quant_method": "torchao",
+                "quant_type": "int4_weight_only",
+                "quant_type_kwargs": {"group_size": 64},
+            },
+            4.5,
+            id="torchao in groups",
+        ),
+        pytest.param(
+            {
+                "quant_method": "torchao",
+                "quant_type": {
+                    "default": {
+                        "_type": "Int8DynamicActivationInt4WeightConfig",
+                        "_data": {"group_size": 32},
+                    }
+                },
+            },
+            5,
+            id="torchao with activations",
+        ),
+        pytest.param(
+            {"quant_method": "torchao", "quant_type": {"default": {"_type": "Float8WeightOnlyConfig"}}},
+            8,
+            id="torchao fp8",
+        ),
+        pytest.param(quark({"dtype": "fp8_e4m3", "qscheme": "per_tensor"}), 8, id="quark fp8"),
+        pytest.param(quark({"dtype": "fp4", "group_size": 32}), 4.25, id="quark mxfp4"),
+        pytest.param(quark([{"dtype": "uint4", "group_size": 128}]), 4.125, id="quark int4"),
+        pytest.param(
+            {"quant_method": "aqlm", "in_group_size": 8, "num_codebooks": 1, "nbits_per_codebook": 16},
+            2,
+            id="aqlm",
+        ),
     ],
 )
 def test_bits_are_read_from_the_checkpoint(quantization, bits):
@@ -45,8 +102,20 @@ def test_the_key_of_early_compressed_checkpoints_is_read():
     assert ask({**configs.LLAMA_8B, "compression_config": how}).weights_format.name == "fp8"
 
 
-def test_mixed_precisions_are_said_and_no_certain_number():
-    how = {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"},
+        {
+            "quant_method": "compressed-tensors",
+            "config_groups": {
+                "attention": {"weights": {"num_bits": 8, "type": "float"}},
+                "experts": {"weights": {"num_bits": 4, "type": "float", "group_size": 16}},
+            },
+        },
+    ],
+)
+def test_mixed_precisions_are_said_and_no_certain_number(how):
     answer = ask({**configs.LLAMA_8B, "quantization_config": how})
 
     assert answer.kinds["weights_bytes"] == "inferred"
@@ -60,6 +129,11 @@ def test_mixed_precisions_are_said_and_no_certain_number():
         {"quant_method": "modelopt"},
         {"quant_method": "modelopt", "quant_algo": "BRAND_NEW"},
         {"quant_method": "compressed-tensors", "format": "pack-quantized"},
+        {"quant_method": "hqq"},
+        {"quant_method": "torchao", "quant_type": "autoquant"},
+        {"quant_method": "torchao", "quant_type": {"default": {"_type": "FPXWeightOnlyConfig"}}},
+        {"quant_method": "quark", "global_quant_config": {"weight": None}},
+        {"quant_method": "aqlm", "num_codebooks": 2},
     ],
 )
 def test_an_unknown_method_is_named_and_its_weights_are_no_certain_number(quantization):

@@ -129,3 +129,12 @@ def test_the_shown_minute_belongs_to_the_state() -> None:
 
     assert len(shown) == 60
     assert all(80 <= utilization <= 100 for utilization, _ in shown)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [({"modle": "llama-3-8b"}, "'modle' is no option of the simulator"), ({"gpu": "2xH100"}, "several GPUs")],
+)
+def test_nothing_that_is_asked_is_passed_over(values: dict[str, str], sentence: str) -> None:
+    with pytest.raises(KvError, match=sentence):
+        scene(**values)

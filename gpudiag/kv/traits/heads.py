@@ -78,6 +78,9 @@ def head_dim(config: Config, layer: int = 0) -> int:
             return positive(_entry(value, layer, name), name)
         if value is not None and value != 0:
             return positive(value, name)
+    plain, rotated = (config.text.get(name) for name in ("qk_nope_head_dim", "qk_rope_head_dim"))
+    if plain and rotated and not config.text.get("kv_lora_rank"):  # a latent model's heads, kept expanded
+        return positive(plain, "qk_nope_head_dim") + positive(rotated, "qk_rope_head_dim")
     hidden, heads = hidden_size(config), query_heads(config, layer)
     if hidden % heads:
         raise KvError("refused-config-hidden", hidden=hidden, heads=heads)
@@ -100,7 +103,8 @@ def attention(config: Config, layer: int) -> tuple[Attention, ...]:
 def _multi_query(config: Config) -> bool:
     if config.family in ("falcon", "RefinedWeb", "RefinedWebModel"):
         return config.flag("multi_query") and not config.flag("new_decoder_architecture")
-    return config.flag("multi_query")
+    inner = config.text.get("attn_config") or {}  # MPT
+    return config.flag("multi_query") or inner.get("attn_type") == "multiquery_attention"
 
 
 def _old_falcon_key(config: Config, name: str) -> bool:

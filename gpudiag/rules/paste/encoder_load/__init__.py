@@ -10,7 +10,6 @@ from gpudiag.window import GpuWindow
     rank=STATE,
     confidence="proven",
     maturity="experimental",
-    given=("pasted",),
     explains=("memory-held-idle", "low-util-under-load"),
 )
 def encoder_load(
@@ -21,18 +20,19 @@ def encoder_load(
     min_power_share: float = 0.20,
 ) -> Fires | None:
     """The video encoder or decoder works; GPU utilization does not count it."""
-    if gpu.reading.error:
+    if gpu.reading.error or not gpu.present:
         return None
     seen = _at_work(gpu, min_percent)
     if seen:
         return Fires(tuple(seen))
-    if gpu.reading.encoder_percent == 0 and not gpu.reading.decoder_percent:
+    if not gpu.node.pasted or (gpu.reading.encoder_percent == 0 and not gpu.reading.decoder_percent):
         return None
     return _likely_program(gpu, max_utilization_percent, min_power_share)
 
 
 def _at_work(gpu: GpuWindow, min_percent: float) -> list[Evidence]:
     reading = gpu.reading
+    source = "pasted text" if gpu.node.pasted else "NVML"
     uses = [use for p in gpu.processes for use in p.reading.gpus or () if use.gpu == gpu.index]
     shown = {
         "encoder_percent": [reading.encoder_percent, *(use.encoder_percent for use in uses)],
@@ -42,9 +42,9 @@ def _at_work(gpu: GpuWindow, min_percent: float) -> list[Evidence]:
     for name, values in shown.items():
         most = max((value for value in values if value is not None), default=0.0)
         if most > min_percent:
-            seen.append(measured(name, most, source="pasted text"))
+            seen.append(measured(name, most, source=source))
     if reading.encoder_sessions:
-        seen.append(measured("encoder_sessions", reading.encoder_sessions, source="pasted text"))
+        seen.append(measured("encoder_sessions", reading.encoder_sessions, source=source))
     return seen
 
 

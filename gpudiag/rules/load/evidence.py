@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from gpudiag.model import Evidence
 from gpudiag.rule import declared, measured
-from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured, ProcessWindow
+from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured, ProcessWindow
 
 MOST_PERCENT = 30.0  # mean utilization that is still called low
 OTHERS_PERCENT = 60.0  # a sibling GPU of the same engine that works this much does the work
 ASKED_SHARE = 0.8  # of the samples in which somebody asked
 WORKED_PERCENT = 50.0  # a training process that once reached this has work to do
+USUAL_REST = 0.10  # power at rest as a share of the limit, where the GPU was never seen at rest
 MEMORY_SECONDS = 43_200.0  # how far back that is looked for
 
 
@@ -129,6 +130,15 @@ def hottest(processes: list[ProcessWindow]) -> tuple[ProcessWindow, float, float
 
 def low_utilization(gpu: GpuWindow) -> Evidence:
     return measured("utilization_percent", round(gpu.over("utilization_percent", W5).mean, 1), window=W5)
+
+
+def working_watts(gpu: GpuWindow, limit: float, share: float) -> float:
+    """Power that kernels which only wait do not reach: rest, and a third of the way to the limit."""
+    try:
+        rest = gpu.over("idle_power_watts", W7D).mean
+    except NotMeasured:
+        rest = USUAL_REST * limit
+    return rest + share * (limit - rest)
 
 
 def usable_pcie(gpu: GpuWindow) -> float:

@@ -2,8 +2,11 @@
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
 from gpudiag.rules.engines import asked
+from gpudiag.rules.load.evidence import working_watts
 from gpudiag.rules.sight import confidence, holds_nothing, seen_seconds
 from gpudiag.window import W5, W15, GpuWindow, NotMeasured
+
+CLEARLY_WORKING_SHARE = 0.6  # of the limit: no card rests so high that this could be little
 
 
 @rule(severity="info", rank=INEFFICIENT, given=("spinning",))
@@ -13,14 +16,17 @@ def busy_but_inefficient(
     min_utilization_percent: float = 90.0,
     max_active_ratio: float = 0.50,
     max_power_share: float = 0.40,
+    working_power_share: float = 0.35,
     max_serving_power_share: float = 0.25,
     max_dram_ratio: float = 0.60,
     max_memory_percent: float = 10.0,
 ) -> Fires | None:
     """The GPU shows 100 % but most of its units idle."""
-    if gpu.reading.sm_active_ratio is None and _draws(gpu, max_power_share):
+    if gpu.reading.sm_active_ratio is None and _draws(gpu, CLEARLY_WORKING_SHARE):
         return None
-    span = W15 if gpu.covers(W15) else W5
+    span = W15
+    if not gpu.covers(W15) or gpu.over("utilization_percent", W15).mean < min_utilization_percent:
+        span = W5
     busy = gpu.over("utilization_percent", span).mean
     if busy < min_utilization_percent or gpu.reading.error or holds_nothing(gpu):
         return None
@@ -41,10 +47,15 @@ def busy_but_inefficient(
     moves = gpu.reading.memory_utilization_percent is not None and not serving
     if moves and gpu.over("memory_utilization_percent", W5).mean >= max_memory_percent:
         return None  # memory is read all the time: work that draws little power
-    if power >= (max_serving_power_share if serving else max_power_share) * limit:
-        return None
     if not limit:
         raise NotMeasured("power_limit_watts")
+    little = max_power_share * limit
+    if serving:
+        little = max_serving_power_share * limit
+    elif power >= little:  # up to where healthy-busy takes it for work
+        little = working_watts(gpu, limit, working_power_share)
+    if power >= little:
+        return None
     watts = measured("power_watts", round(power), of=round(limit), window=seen_seconds(gpu, span))
     return Fires((watts, seen), confidence="possible", variant="by-power")
 

@@ -16,6 +16,14 @@ def _spins(**gpu: Any) -> Window:
     return s.passes(minutes=16).window
 
 
+def _began_six_minutes_ago() -> Window:
+    s = Situation()
+    s.passes(minutes=20)
+    s.gpu(0).shows(memory_used_bytes=10 * GIB, utilization_percent=100.0, power_watts=160.0)
+    s.runs({0: 10 * GIB}, name="python3", command="python3 sim.py")
+    return s.passes(minutes=6).window
+
+
 def _tp_spin() -> Window:
     s = vllm_busy(minutes=0)
     s.gpu(0).shows(utilization_percent=100.0, power_watts=120.0)
@@ -32,6 +40,13 @@ CASES = [
         confidence="likely",
     ),
     Case("100 % at little power", _spins, "fires", confidence="possible", variant="by-power"),
+    Case(
+        "between a little power and what tells of work",
+        lambda: _spins(power_watts=29.4, power_limit_watts=72.0),
+        "fires",
+        variant="by-power",
+    ),
+    Case("at 100 % for six minutes only", _began_six_minutes_ago, "fires", variant="by-power"),
     Case(
         "one pasted sample",
         lambda: pasted(

@@ -3,14 +3,13 @@
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, measured, rule
 from gpudiag.rules.engines import asked
+from gpudiag.rules.load.evidence import working_watts
 from gpudiag.rules.sight import confidence, holds_nothing, seen_seconds
-from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured
+from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured
 
 PLENTY_WATTS = 300.0
 """No GPU draws this much without real work; used where the limit is not shown."""
 FEWEST_SAMPLES = 5
-USUAL_REST = 0.10
-"""Power at rest as a share of the limit, where this GPU was never seen at rest."""
 
 
 @rule(severity="ok", rank=STATE, given=("working",), explains=("memory-held-idle",))
@@ -95,15 +94,6 @@ def _waits(gpu: GpuWindow) -> bool:
     return any(e.share("waits", W5) >= 0.5 for e in gpu.engines if e.reading.requests_waiting is not None)
 
 
-def _working_watts(gpu: GpuWindow, limit: float, share: float) -> float:
-    """Power that kernels which only wait do not reach: rest, and a third of the way to the limit."""
-    try:
-        rest = gpu.over("idle_power_watts", W7D).mean
-    except NotMeasured:
-        rest = USUAL_REST * limit
-    return rest + share * (limit - rest)
-
-
 def _swings(gpu: GpuWindow, min_swing_percent: float) -> tuple[Evidence, ...]:
     """A series in which the load rises and falls: a kernel that only waits would hold it where it is."""
     load = gpu.over("utilization_percent", W5)
@@ -124,7 +114,7 @@ def _work(
     reading, missing = gpu.reading, []
     try:
         power, limit = gpu.over("power_watts", W5).mean, reading.power_limit_watts
-        if power >= (PLENTY_WATTS if limit is None else _working_watts(gpu, limit, min_power_share)):
+        if power >= (PLENTY_WATTS if limit is None else working_watts(gpu, limit, min_power_share)):
             return (measured("power_watts", round(power), of=None if limit is None else round(limit)),)
         if limit is None:
             missing.append("power_limit_watts")

@@ -35,6 +35,8 @@ def queue_building(
         if waiting.last <= waiting.first or _busiest(node, engine) < min_utilization_percent:
             return None
         engine.require(W5)
+        if not _gets_on(engine):
+            return None  # it serves nobody: serving-wedged, or nobody can tell
         name = reading.name
         evidence: list[Evidence] = [
             measured("requests_waiting", round(waiting.last), window=W5, source=name),
@@ -46,6 +48,14 @@ def queue_building(
         return Fires(tuple(evidence), key=name, gpu=only_gpu(engine), words={"engine": name})
 
     return each(readable(node), judged)
+
+
+def _gets_on(engine: EngineWindow) -> bool:
+    """Tokens come out or requests end, as far as it counts them."""
+    for counter in ("generation_tokens_total", "requests_finished_total"):
+        if getattr(engine.reading, counter) is not None:
+            return engine.rise(counter, W5) > 0
+    return True
 
 
 def _busiest(node: Window, engine: EngineWindow) -> float:

@@ -28,9 +28,19 @@ def _fewer_run_than_before() -> Window:
     return s.window
 
 
+def _nothing_ends() -> Window:
+    s = vllm_busy(minutes=0)
+    s.rates = {}
+    for i in range(36):
+        s.serves("vllm", requests_waiting=2.0 + 3 * i, max_num_seqs=24, generation_tokens_total=None)
+        s.passes(seconds=10)
+    return s.window
+
+
 CASES = [
     Case("more wait every minute", _queue, "fires", severity="warning", gpu=None),
     Case("the queue gets shorter", lambda: _queue(first=300, step=-5), "clear"),
+    Case("no request ends, and tokens are not counted", _nothing_ends, "clear"),
     Case("nobody waits", lambda: vllm_busy().window, "clear"),
     Case("the GPU idles meanwhile", lambda: _queue(utilization=20.0), "clear"),
     Case("the pool is the limit", lambda: _queue(kv_used_ratio=0.97), "clear"),

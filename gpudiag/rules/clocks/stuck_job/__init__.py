@@ -4,7 +4,7 @@ from math import sqrt
 
 from gpudiag.rule import STUCK, Fires, calculated, measured, rule
 from gpudiag.rules.clocks.jobs import partners
-from gpudiag.window import W2, W5, W7D, W15, GpuWindow, NotMeasured
+from gpudiag.window import W2, W5, W7D, W15, EngineWindow, GpuWindow, NotMeasured
 
 IDLE_SHARE_OF_LIMIT = 0.10  # where this GPU was never seen idle
 CLEARLY_WORKING_SHARE = 0.6  # of the limit: no card idles so high that this could be little
@@ -82,11 +82,23 @@ def _progress(gpu: GpuWindow, max_memory_utilization: float) -> bool:
     fastest, clock = gpu.reading.sm_clock_max_megahertz, _mean(gpu, "sm_clock_megahertz")
     if fastest and clock is not None and clock < 0.8 * fastest and not gpu.node.pasted:
         return True  # low clocks are another story: clocks-stuck-low
-    if any(engine.reading.metrics_ok for engine in gpu.engines):
-        return True  # their own counters tell: serving-wedged, tp-spin-without-requests
-    if gpu.engines:
+    read = [engine for engine in gpu.engines if engine.reading.metrics_ok]
+    if any(map(_tells, read)):
+        return True
+    if gpu.engines and not read:
         raise NotMeasured("engine", reason="unreachable")
     return False
+
+
+def _tells(engine: EngineWindow) -> bool:
+    """Its own counters tell (serving-wedged, tp-spin-without-requests), or requests end.
+
+    Ollama and Triton do not say how many run.
+    """
+    reading = engine.reading
+    if reading.requests_running is not None:
+        return True
+    return reading.requests_finished_total is not None and engine.rise("requests_finished_total", W5) > 0
 
 
 def _mean(gpu: GpuWindow, name: str) -> float | None:

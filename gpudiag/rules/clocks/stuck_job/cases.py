@@ -49,6 +49,15 @@ def _tensor_parallel(metrics: bool = True) -> Window:
     return s.passes(minutes=20).window
 
 
+def _triton(ended_each_second: float) -> Window:
+    s = Situation()
+    s.gpu(0).shows(**SPIN)
+    s.runs({0: 60 * GIB}, pid=4100, name="tritonserver", command="tritonserver --model-repository=/models")
+    s.serves("triton", {"requests_finished_total": ended_each_second}, pid=4100, gpus=[0],
+             requests_running=None, generation_tokens_total=None)  # fmt: skip
+    return s.passes(minutes=20).window
+
+
 def _unknown() -> Window:
     s = Situation()
     s.gpu(0).shows(**SPIN).hides("memory_utilization_percent")
@@ -80,6 +89,14 @@ CASES = [
         confidence="possible",
         variant="spinning-kernel",
     ),
+    Case(
+        "a Triton server spins and ends no request",
+        lambda: _triton(0.0),
+        "fires",
+        severity="warning",
+        variant="spinning-kernel",
+    ),
+    Case("a Triton server ends requests", lambda: _triton(3.0), "clear"),
     Case(
         "one pasted sample",
         lambda: one_sample(**SPIN),

@@ -138,6 +138,7 @@ MISSING = {  # what was not measured, by metric or source
     "temperature_memory_max_celsius": "memory temperature and its limit",
     "tensor_active_ratio": "tensor core activity",
     "threads": "threads of the process",
+    "wait_channel": "where in the kernel the process waits",
     "vgpu_licensed": "vGPU licence state",
 }
 

@@ -132,6 +132,7 @@ MISSING = {
     "temperature_memory_max_celsius": "메모리 온도와 한계",
     "tensor_active_ratio": "텐서 코어 활동",
     "threads": "프로세스의 스레드",
+    "wait_channel": "프로세스가 커널 어디에서 기다리는지",
     "vgpu_licensed": "vGPU 라이선스 상태",
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudiag.rule import STUCK, Fires, measured, rule
 from gpudiag.rules.engines import each
 from gpudiag.rules.memory.holders import name, owner
-from gpudiag.window import W5, ProcessWindow, Window
+from gpudiag.window import W5, NotMeasured, ProcessWindow, Window
 
 DRIVER = ("nv", "uvm", "os_", "rm_", "_nv", "gsp", "kgsp")
 FILES = (
@@ -46,10 +46,20 @@ def process_uninterruptible(node: Window, *, min_stuck_share: float = 0.9) -> It
         process.require(W5)
         stuck = process.over("uninterruptible", W5).mean
         if reading.state == "D" and stuck >= min_stuck_share:
+            if not channel and _gets_on(node, process):
+                raise NotMeasured("wait_channel", reason="no_permission")
             return _fires(process, stuck, "likely" if in_driver else "possible")
         return None
 
     return each(node.processes.values(), judged)
+
+
+def _gets_on(node: Window, process: ProcessWindow, min_percent: float = 2.0) -> bool:
+    """Its CPU or its GPU works between one look and the next: it may read files from something slow."""
+    if process.reading.cpu_percent is not None and process.over("cpu_percent", W5).mean >= min_percent:
+        return True
+    gpus = [gpu for gpu in node.gpus.values() if gpu.index in process.gpus]
+    return any(gpu.over("utilization_percent", W5).mean >= min_percent for gpu in gpus)
 
 
 def _fires(process: ProcessWindow, stuck: float | None, confidence: str) -> Fires:

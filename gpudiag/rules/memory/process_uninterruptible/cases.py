@@ -8,9 +8,9 @@ from gpudiag.rules.situations import GIB, Situation, pasted_with, vllm_idle
 from gpudiag.window import Window
 
 
-def _stuck(minutes: float = 6, **process: Any) -> Window:
+def _stuck(minutes: float = 6, utilization: float = 0.0, **process: Any) -> Window:
     s = Situation()
-    s.gpu(0).shows(memory_used_bytes=20 * GIB)
+    s.gpu(0).shows(memory_used_bytes=20 * GIB, utilization_percent=utilization)
     s.runs(
         {0: 20 * GIB},
         pid=9200,
@@ -49,5 +49,10 @@ CASES = [
     Case("it sleeps", lambda: _stuck(state="S"), "clear"),
     Case("in state D now and then", _now_and_then, "clear"),
     Case("a server that waits", lambda: vllm_idle().window, "clear"),
+    Case(
+        "stuck somewhere unknown, and its GPU works",
+        lambda: _stuck(wait_channel=None, utilization=30.0),
+        "unjudged",
+    ),
     Case("seen for half a minute", lambda: _stuck(minutes=0.5), "unjudged"),
 ]

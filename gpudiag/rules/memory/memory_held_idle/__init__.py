@@ -4,7 +4,7 @@ from gpudiag.model import Severity
 from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.memory.holders import GIB, quiet_share, require_all_processes, whose, working
 from gpudiag.rules.sight import confidence, seen_seconds
-from gpudiag.window import W2, GpuWindow, NotMeasured
+from gpudiag.window import W2, GpuWindow, NotMeasured, ProcessWindow
 
 ALL_BUT_ALWAYS = 0.99
 """Share of the time from which on what was quiet is said to run nothing."""
@@ -44,7 +44,7 @@ def memory_held_idle(
     if some_work:
         evidence.append(measured("utilization_percent", utilization, window=seen_seconds(gpu, W2)))
     full = total is not None and used >= warn_used_share * total
-    severity: Severity = "warning" if full else "info"
+    severity: Severity = "warning" if full and not any(map(_prepares, owners)) else "info"
     sure = confidence(gpu)
     memory = owners[0].memory_on(gpu.index) if owners else None
     if not owners or (memory is None and len(owners) > 1):  # any of them may be the one
@@ -68,6 +68,19 @@ def _least(gpu: GpuWindow, some: float, share: float) -> float:
     except NotMeasured:
         return min(some, share) if share else some
     return max(some, share)
+
+
+def _prepares(process: ProcessWindow, min_cpu_percent: float = 50.0, min_rate: float = 50e6) -> bool:
+    """It computes on the CPU, reads or writes: compiling, loading data, saving its state."""
+    reading = process.reading
+    for name, least in (
+        ("cpu_percent", min_cpu_percent),
+        ("read_bytes_per_second", min_rate),
+        ("write_bytes_per_second", min_rate),
+    ):
+        if getattr(reading, name) is not None and process.over(name, W2).mean >= least:
+            return True
+    return False
 
 
 def _at_work(gpu: GpuWindow) -> bool:

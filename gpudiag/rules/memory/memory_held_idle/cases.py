@@ -8,10 +8,10 @@ from gpudiag.rules.situations import GIB, Situation, pasted, pasted_with, vllm_b
 from gpudiag.window import Window
 
 
-def _python(used: int, **shown: Any) -> Window:
+def _python(used: int, utilization_percent: float = 0.0, **process: Any) -> Window:
     s = Situation()
-    s.gpu(0).shows(memory_used_bytes=used, **shown)
-    s.runs({0: used}, pid=5150, name="python3", command="python3 job.py", slurm_job="8812")
+    s.gpu(0).shows(memory_used_bytes=used, utilization_percent=utilization_percent)
+    s.runs({0: used}, pid=5150, name="python3", command="python3 job.py", slurm_job="8812", **process)
     return s.passes(minutes=6).window
 
 
@@ -46,6 +46,12 @@ CASES = [
         confidence="likely",
     ),
     Case("most of the memory is held", lambda: _python(70 * GIB), "fires", severity="warning"),
+    Case(
+        "its owner saves a checkpoint meanwhile",
+        lambda: _python(70 * GIB, write_bytes_per_second=400e6),
+        "fires",
+        severity="info",
+    ),
     Case(
         "one pasted sample with its process",
         _one_sample,

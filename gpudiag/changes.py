@@ -1,8 +1,9 @@
 """What opened, stayed, changed and ended between one checkup and the next.
 
 Silence does not heal: a finding is resolved only after its rule has judged the subject clear for long
-enough. Nor does it keep good news: a normal state of which nobody can tell any more ends. Events (latched rules) stay until a reboot, or a reset that the driver confirms. A subject that is
-proven gone closes its findings as gone.
+enough. Nor does it keep good news: a normal state of which nobody can tell any more ends. Events (latched
+rules) stay until a reboot, or a reset that the driver confirms. A subject that is proven gone closes its
+findings as gone.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def _ending(
 
 
 def _is_state(finding: Finding, rule: Rule) -> bool:
-    """A normal state or a hint, which follows what is seen: what cannot be seen any more is not known to be well."""
+    """A normal state or a hint, which follows what is seen: unseen, nothing is known to be well."""
     return rule.rank >= STATE and finding.severity in ("ok", "info")
 
 

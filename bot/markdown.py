@@ -229,7 +229,7 @@ def page(answer: Answer, site: str = "") -> str:
 
     Links into `site`, to which the page itself belongs, are made relative.
     """
-    out = [f'<article class="answer" lang="{answer.lang}">', f"<h3>{spans(answer.headline)}</h3>"]
+    out = [f'<article class="answer" lang="{answer.lang}">', f"<h2>{spans(answer.headline)}</h2>"]
     facts = [spans(said_marked(fact)) for fact in answer.facts]
     if answer.state:
         state = html.escape(answer.state)
@@ -256,7 +256,7 @@ def page(answer: Answer, site: str = "") -> str:
     if answer.preformatted:
         out.append(f"<pre>{html.escape(answer.preformatted)}</pre>")
     if answer.table:
-        out.append(html_table(answer.table))
+        out.append(html_table(answer.table, answer.headline))
     out += [f'<p class="note">{spans(note)}</p>' for note in answer.notes]
     out.append(html_actions(answer, site))
     out.append("</article>")
@@ -279,7 +279,7 @@ def listed(answer: Answer, key: str, items: list[str], tag: str) -> list[str]:
     if not items:
         return []
     return [
-        f"<h4>{say(answer.lang, key)}</h4>",
+        f"<h3>{say(answer.lang, key)}</h3>",
         f"<{tag}>{''.join(f'<li>{item}</li>' for item in items)}</{tag}>",
     ]
 
@@ -291,7 +291,9 @@ def html_step(one: Step) -> str:
     return f"{spans(one.text)}{on} <code>{html.escape(plain(one.command))}</code>"
 
 
-def html_table(table: Table) -> str:
+def html_table(table: Table, name: str) -> str:
+    """The table in a box of its own, which a narrow page scrolls."""
+
     def row(cells: tuple[str, ...], tag: str) -> str:
         made = (
             f"<{tag}{' class=n' if at in table.numeric else ''}>{spans(text)}</{tag}>"
@@ -300,7 +302,10 @@ def html_table(table: Table) -> str:
         return f"<tr>{''.join(made)}</tr>"
 
     body = "".join(row(cells, "td") for cells in table.rows)
-    return f"<table><thead>{row(table.columns, 'th')}</thead><tbody>{body}</tbody></table>"
+    whole = f"<table><thead>{row(table.columns, 'th')}</thead><tbody>{body}</tbody></table>"
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(plain(name))}">{whole}</div>'
+    )
 
 
 def html_actions(answer: Answer, site: str) -> str:

@@ -34,7 +34,13 @@ PAINT: Mapping[str, tuple[str, str]] = {  # class → light, dark
     "other": ("#c08a3e", "#d09d55"),
     "unaccounted": ("#b8bec5", "#59626b"),
     "over": ("#c4262e", "#ff6b70"),
+    "on-dark": ("#ffffff", "#0f1418"),
+    "on-mid": ("#1f2328", "#0f1418"),
 }
+
+WRITING = {"weights": "on-dark", "runtime": "on-mid", "other": "on-mid"}
+"""What is written with upon a part, where it is not ink."""
+LARGEST_LETTERS = 14  # on a phone, where the pages' style sheet enlarges the 11 of a picture that shrinks
 
 WORDS = {
     "en": {
@@ -140,7 +146,7 @@ def timeline_svg(
     Where samples are missing the curve is broken: nothing is drawn as zero.
     """
     drawing = _Drawing(width, height, title, theme)
-    left, right, top, bottom = 34.0, width - 6.0, 20.0, height - 18.0
+    left, right, top, bottom = 44.0, width - 6.0, 20.0, height - 18.0
     span = max(end - start, 1.0)
 
     def x(at: float) -> float:
@@ -185,7 +191,12 @@ def _key(drawing: _Drawing, curves: Sequence[Series], left: float) -> None:
             drawing.box(at, 4, 14, 10, "area")
             drawing.rule(at, 4, at + 14, 4, "edge", 1.2)
         drawing.text(at + 19, 13, curve.label, paint="ink", size=11)
-        at += 19 + 6.4 * sum(1.75 if ord(c) > 0x1100 else 1.0 for c in curve.label) + 18
+        at += 19 + _length(curve.label, LARGEST_LETTERS) + 6
+
+
+def _length(text: str, size: float) -> float:
+    """About how far a text of this size reaches; Hangul is wider."""
+    return 0.52 * size * sum(1.75 if ord(c) > 0x1100 else 1.0 for c in text)
 
 
 def _line(run: Sequence[tuple[float, float]], x: Any, y: Any) -> str:
@@ -226,8 +237,9 @@ def memory_bar_svg(
 ) -> str:
     """The memory of one GPU as a bar, from a ledger as the diagnosis has it.
 
-    The KV pool is one slot whose filled share is darker inside. Parts beyond the card's total stand right of
-    the card's edge, in red, with the amount. `legend` writes every part with its size below the bar.
+    Each part with room for it bears its name and size, so that the bar reads without colours. The KV pool is
+    one slot whose filled share is a darker band inside. Parts beyond the card's total stand right of the
+    card's edge, in red, with the amount. `legend` writes every part with its size below the bar.
     """
     slots = _slots(ledger, language)
     total = ledger.get("total_bytes")
@@ -235,7 +247,7 @@ def memory_bar_svg(
     scale = max(total or 0, held, 1)
     words = WORDS[language]
     over = max(0, held - total) if total else 0
-    top, thick = (18.0 if over else 2.0), 26.0
+    top, thick, band = (18.0 if over else 2.0), 30.0, 7.0
     lines = slots if legend else []
     columns = 2 if width >= 420 else 1
     height = top + thick + 4 + (16 * -(-len(lines) // columns) + 6 if lines else 0)
@@ -249,14 +261,16 @@ def memory_bar_svg(
         if slot.filled:
             filled = words["filled"].format(size=units.size(slot.filled))
             drawing.box(
-                at, top + 5, long * min(1.0, slot.filled / slot.bytes), thick - 10, "kv-filled", filled
+                at, top + thick - band, long * min(1.0, slot.filled / slot.bytes), band, "kv-filled", filled
             )
         if at:
             drawing.rule(at, top, at, top + thick, "grid", 1)
+        if at + long <= edge + 0.1:
+            _name(drawing, slot, at + 6, top + 18, long - 12)
         at += long
     if over and total:
         drawing.box(
-            edge, top + 5, width - edge, thick - 10, "over", words["over"].format(size=units.size(over))
+            edge, top + 7, width - edge, thick - 14, "over", words["over"].format(size=units.size(over))
         )
         drawing.rule(edge, top - 3, edge, top + thick + 4, "ink", 2)
         drawing.text(0, 12, words["card"].format(total=units.size(total)), size=11)
@@ -264,6 +278,14 @@ def memory_bar_svg(
         drawing.text(width, 12, amount, anchor="end", paint="over", size=11)
     _legend(drawing, lines, columns, top + thick + 18, language)
     return drawing.svg()
+
+
+def _name(drawing: _Drawing, slot: Slot, x: float, y: float, room: float) -> None:
+    """The part's name upon it, with its size where both fit; nothing where not even the name does."""
+    for text in (f"{slot.label} {units.size(slot.bytes)}", slot.label):
+        if _length(text, LARGEST_LETTERS) <= room:
+            drawing.text(x, y, text, paint=WRITING.get(slot.paint, "ink"))
+            return
 
 
 @dataclass(frozen=True, slots=True)

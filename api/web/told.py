@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gpudiag.model import SEVERITY_ORDER
 from gpudiag.words import units
 from gpudiag.words.gpus import commands_differ, sentence_of, told_once
 
 
 def together(findings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Findings with the same sentence about several GPUs told once: the first, with the evidence of all."""
-    return [_of_all(group) for group in told_once(findings, lambda f: (f["rule"], f["severity"]))]
+    """Findings with the same sentence about several GPUs told once, with the evidence of all; worst first."""
+    told = [_of_all(group) for group in told_once(findings, lambda f: (f["rule"], f["severity"]))]
+    return sorted(told, key=lambda finding: SEVERITY_ORDER.index(finding["severity"]), reverse=True)
 
 
 def _of_all(group: dict[str, Any]) -> dict[str, Any]:

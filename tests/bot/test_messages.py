@@ -177,7 +177,7 @@ def test_the_second_renderer_is_as_safe(text: str):
     shown = terminal(answer)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", shown)
     assert not re.search(
-        r"<(?!/?(article|h3|h4|p|strong|em|code|pre|ul|ol|li|dl|dt|dd|table|thead|tbody|tr|th|td|form|a|button)\b)",
+        r"<(?!/?(article|h2|h3|div|p|strong|em|code|pre|ul|ol|li|dl|dt|dd|table|thead|tbody|tr|th|td|form|a|button)\b)",
         page(answer),
     )
     assert all(

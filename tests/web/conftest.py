@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from api.demo import Demo
 from gpudiag.settings import Settings
@@ -16,6 +16,7 @@ from tests.waiting import PATIENCE_SECONDS
 
 expect.set_options(timeout=1000 * PATIENCE_SECONDS)
 
+PHONE = ViewportSize(width=320, height=700)  # the narrowest; also a desktop at 400 % zoom
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -62,7 +63,7 @@ def page(demo: Demo, browser: Browser, complaints: Complaints) -> Iterator[Page]
 
 @pytest.fixture
 def phone(demo: Demo, browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(base_url=demo.url, viewport={"width": 390, "height": 844}, locale="en-US")
+    context = browser.new_context(base_url=demo.url, viewport=PHONE, locale="en-US")
     yield context.new_page()
     context.close()
 

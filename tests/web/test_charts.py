@@ -51,6 +51,24 @@ def test_what_requests_use_lies_inside_the_pool() -> None:
     assert rects(svg, "kv-filled") == [(100.0, 50.0)]
 
 
+def written(svg: str) -> list[str]:
+    return [text.text or "" for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def test_a_part_with_room_bears_its_name_so_that_no_colour_is_needed() -> None:
+    svg = memory_bar_svg(
+        ledger(("weights", 60 * GIB), ("runtime", 1 * GIB), ("kv_pool", 10 * GIB)), width=600
+    )
+
+    assert written(svg) == ["weights 60.0 GiB", "KV pool", "free"]
+
+
+def test_no_name_is_written_into_what_exceeds_the_card() -> None:
+    svg = memory_bar_svg(ledger(("weights", 10 * GIB), ("kv_pool", 30 * GIB), total=24 * GIB), width=600)
+
+    assert written(svg) == ["weights 10.0 GiB", "card: 24.0 GiB", "16.0 GiB over"]
+
+
 def test_overflow_stands_beyond_the_cards_edge_with_its_amount() -> None:
     svg = memory_bar_svg(ledger(("weights", 30 * GIB), total=24 * GIB), width=400)
 

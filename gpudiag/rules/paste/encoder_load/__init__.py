@@ -31,18 +31,20 @@ def encoder_load(
 
 
 def _at_work(gpu: GpuWindow, min_percent: float) -> list[Evidence]:
+    """What its video units do, by the GPU's own numbers or by those of its processes."""
     reading = gpu.reading
+    encoder, decoder = reading.encoder_percent or 0.0, reading.decoder_percent or 0.0
+    for process in gpu.processes:
+        for use in process.reading.gpus or ():
+            if use.gpu == gpu.index:
+                encoder = max(encoder, use.encoder_percent or 0.0)
+                decoder = max(decoder, use.decoder_percent or 0.0)
     source = "pasted text" if gpu.node.pasted else "NVML"
-    uses = [use for p in gpu.processes for use in p.reading.gpus or () if use.gpu == gpu.index]
-    shown = {
-        "encoder_percent": [reading.encoder_percent, *(use.encoder_percent for use in uses)],
-        "decoder_percent": [reading.decoder_percent, *(use.decoder_percent for use in uses)],
-    }
     seen = []
-    for name, values in shown.items():
-        most = max((value for value in values if value is not None), default=0.0)
-        if most > min_percent:
-            seen.append(measured(name, most, source=source))
+    if encoder > min_percent:
+        seen.append(measured("encoder_percent", encoder, source=source))
+    if decoder > min_percent:
+        seen.append(measured("decoder_percent", decoder, source=source))
     if reading.encoder_sessions:
         seen.append(measured("encoder_sessions", reading.encoder_sessions, source=source))
     return seen

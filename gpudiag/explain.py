@@ -23,12 +23,12 @@ from gpudiag.model import (
     ProcessReading,
     Unjudged,
 )
-from gpudiag.owners import freeing
+from gpudiag.owners import by_its_scheduler, freeing
 from gpudiag.verdict import NOT_ENOUGH, Verdict, verdict_of_gpu, verdict_of_node
 from gpudiag.words import Language, units, words
 from gpudiag.words.foreign import plain
 from gpudiag.words.gpus import names_itself
-from gpudiag.words.pages import Page, fill, flowing, page_of
+from gpudiag.words.pages import Page, Step, fill, flowing, page_of
 from gpudiag.workloads import workload_of
 
 READINGS = (
@@ -276,13 +276,7 @@ class _Speaker:
                     name: self.say(flowing(page.section(name, variant)), finding)
                     for name in ("seen", "means", "does_not_mean")
                 },
-                "steps": [
-                    {
-                        "text": self.say(flowing(step.text), finding),
-                        "command": self.say(step.command, finding, command=True) if step.command else None,
-                    }
-                    for step in page.steps(variant)
-                ],
+                "steps": [self.step(step, finding) for step in page.steps(variant)],
             }
             said["steps"] = self.with_freeing(finding, said["steps"])
         return {
@@ -302,6 +296,13 @@ class _Speaker:
             "runbook_url": f"{self.runbooks}{finding.rule}",
             "explains": finding.explains,
             "since": iso(finding.since),
+        }
+
+    def step(self, step: Step, finding: Finding) -> dict[str, Any]:
+        command = self.say(step.command, finding, command=True) if step.command else None
+        return {
+            "text": self.say(flowing(step.text), finding),
+            "command": command and by_its_scheduler(command, self.checkup.snapshot),
         }
 
     def with_freeing(self, finding: Finding, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpudiag.model import ProcessReading
+from gpudiag.model import ProcessReading, Snapshot
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
 from gpudiag.words.units import NOBODY
@@ -35,6 +35,7 @@ SHARED_UNITS = re.compile(
 )
 """Units that run other people's programs too: a restart would end those as well."""
 
+_DRAIN = re.compile(r'scontrol update nodename=(\S+) state=drain reason="[^"]*"')
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:-]*")
 
 
@@ -114,6 +115,13 @@ def freeing(finding_words: Mapping[str, Any], language: str) -> dict[str, Any] |
     safe = all(_SAFE.fullmatch(names.get(name, "")) for name in asked)
     command = COMMANDS[names["by"]].format_map(names) if safe else None
     return {"text": text, "command": command, "frees": True}
+
+
+def by_its_scheduler(command: str, snapshot: Snapshot) -> str:
+    """A page's drain is Slurm's; where pods and no Slurm job are seen on the node, it is Kubernetes'."""
+    processes = snapshot.processes or ()
+    pods_alone = any(p.pod for p in processes) and not any(p.slurm_job for p in processes)
+    return _DRAIN.sub(r"kubectl cordon \1", command) if pods_alone else command
 
 
 class _Shown(dict[str, str]):

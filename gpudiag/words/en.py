@@ -313,7 +313,7 @@ CHANGED = {  # what came and went on a node
     "last_ok": "Changed since it was last ok ({time})",
     "never": "Changed since it first reported (it has never been ok)",
     "opened": "opened",
-    "resolved": "resolved",
+    "resolved": "ended",
     "gone": "gone with its GPU or process",
 }
 DISAGREEMENT = (

@@ -310,7 +310,7 @@ CHANGED = {
     "last_ok": "마지막 정상({time}) 이후의 변화",
     "never": "첫 보고 이후의 변화 (정상이었던 적이 없습니다)",
     "opened": "발생",
-    "resolved": "해결",
+    "resolved": "끝남",
     "gone": "GPU나 프로세스와 함께 사라짐",
 }
 DISAGREEMENT = (

@@ -10,7 +10,7 @@ import pytest
 from gpudiag.examine import all_rules, examine
 from gpudiag.explain import explain
 from gpudiag.rule import Rule
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import GIB, Situation
 from gpudiag.words import LANGUAGES, Language
 from gpudiag.words.pages import Step, page_of
 
@@ -61,3 +61,24 @@ def test_a_lower_power_limit_is_one_that_the_card_can_take(limit: float | None, 
     steps = next(f["next_steps"] for f in gpu["findings"] if f["rule"] == "hbm-hot")
 
     assert f"sudo nvidia-smi -i 0 -pl {lower}" in [step["command"] for step in steps]
+
+
+@pytest.mark.parametrize(
+    ("owner", "command"),
+    [
+        ({"pod": "llm-0", "namespace": "serving"}, "kubectl cordon node-1"),
+        ({"slurm_job": "48213"}, 'scontrol update nodename=node-1 state=drain reason="GPU fan"'),
+        ({}, 'scontrol update nodename=node-1 state=drain reason="GPU fan"'),
+    ],
+    ids=["pods", "Slurm jobs", "neither"],
+)
+def test_new_work_is_kept_off_a_node_by_the_scheduler_that_it_has(
+    owner: dict[str, str], command: str
+) -> None:
+    s = Situation()
+    s.gpu(0).shows(fan_count=2, fan_percent=0.0, temperature_celsius=81.0)
+    s.runs({0: 8 * GIB}, name="python3", **owner)
+    (gpu,) = explain(examine(s.passes(minutes=6).window)).gpus
+    steps = next(f["next_steps"] for f in gpu["findings"] if f["rule"] == "fan-failure")
+
+    assert command in [step["command"] for step in steps]

@@ -93,6 +93,31 @@ def test_a_state_page_decides_the_attention_block_of_a_hybrid(options, expected)
     assert expected == groups(answer)[-1].tokens
 
 
+def test_blocks_of_a_hybrid_are_multiples_of_the_block_size_that_is_asked_for():
+    answer = ask(configs.QWEN35_27B, engine="vllm", kv_dtype="bf16", block_size=64)
+
+    assert {13 * 64} == {group.tokens for group in groups(answer)}
+
+
+@pytest.mark.parametrize(
+    ("heads", "tokens"),
+    [pytest.param(4, 32, id="half as wide"), pytest.param(6, 16, id="does not divide: padded")],
+)
+def test_a_narrower_layer_fills_the_common_page_where_it_divides(heads, tokens):
+    config = {**configs.LLAMA_8B, "layer_types": ["full_attention", "sliding_attention"] * 16}
+    config |= {"sliding_window": 512, "swa_num_key_value_heads": heads, "num_attention_heads": 24}
+    answer = ask({**config, "head_dim": 128}, engine="vllm", kv_dtype="bf16")
+
+    assert [16, tokens] == [group.tokens for group in groups(answer)]
+
+
+@pytest.mark.parametrize(("version", "kept"), [("0.32.0", 2), ("0.33.0", 3)])
+def test_mamba_2_exports_a_state_more_from_033_on(version, kept):
+    answer = ask(configs.NEMOTRON_NANO, engine="vllm", engine_version=version)
+
+    assert {kept} == {group.state for group in groups(answer) if group.state}
+
+
 def test_a_hybrid_with_draft_tokens_needs_their_states_and_one_more_layer():
     # club-3090: 11.05 GiB, 426 blocks, 2.38 requests of 262,144 tokens
     answer = ask(

@@ -232,3 +232,11 @@ def test_what_a_layer_has_of_its_own_is_read_from_where_transformers_5_keeps_it(
 def test_a_layer_of_its_own_that_cannot_be_read_is_refused(own):
     with pytest.raises(KvError, match="config: "):
         ask({**GEMMA_4, "per_layer_config": own})
+
+
+def test_the_key_of_a_block_index_stays_at_16_bits():
+    config = {**configs.LLAMA_8B, "sparse_attention_config": {"sparse_attention_freq": [1] * 32}}
+    config["sparse_attention_config"] |= {"sparse_index_dim": 128}
+    wide, narrow = (ask(config, kv_dtype=dtype).bytes_per_token for dtype in ("bf16", "fp8"))
+
+    assert (wide, narrow) == (131_072 + 32 * 256, 65_536 + 32 * 256)

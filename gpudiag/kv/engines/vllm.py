@@ -21,17 +21,21 @@ TWO_BATCHES_SINCE = (0, 23)  # about: batches in flight doubled with async sched
 GRAPHS_BEFORE_POOL_SINCE = (0, 21)
 TOKENS_BY_CONCURRENCY_SINCE = (0, 20, 1)
 UTILIZATION_092_SINCE = (0, 30)
+CHECKPOINTS_SINCE = (0, 33)
 BIG_GPU = 70 * GIB
 LARGE_GPU = 160 * GIB
 
 
 class Group(NamedTuple):
-    """Layers that share a block table. `tokens` per block; `window` limits, `state` is constant."""
+    """Layers that share a block table. `tokens` per block; `window` limits.
+
+    `state` is how many blocks a recurrent state takes, without drafts; 0 for what grows.
+    """
 
     tokens: int
     window: int | None = None
     chunked: bool = False
-    state: bool = False
+    state: int = 0
     positions: int = 0
 
 
@@ -66,7 +70,7 @@ class Vllm(Engine):
         part = parts[0]
         if isinstance(part, State):
             stage = fullest(self.stages, self.storage, 1)
-            return Plan(stage.fixed_bytes(self.storage, 1), (Group(1, state=True),))
+            return Plan(stage.fixed_bytes(self.storage, 1), (Group(1, state=1),))
         size = self._block_size(parts)
         stage = fullest(self.stages, self.storage, size)
         per_token = sum(count * rate(one, self.storage) for one, count in stage.parts)
@@ -110,25 +114,35 @@ class Vllm(Engine):
             return asked, max(rates) * asked if rates else asked
         if not rates:
             return asked, max(states)
-        unit = 128 if any(isinstance(part, Latent) for part in parts) else 16
+        unit = max(asked, 128 if any(isinstance(part, Latent) for part in parts) else BLOCK)
         needed = unit * -(-max(states) // (unit * max(rates)))
         tokens = max(asked, needed)
         return tokens, tokens * max(rates)
 
     def _tokens_per_page(self, part: Part, page: int, base: int) -> int:
-        """A narrower layer packs more tokens into the common page."""
+        """A narrower layer packs more tokens into the common page; one that does not divide it is padded."""
         if isinstance(part, (State, CrossAttention)):
             return base
-        return max(base, page // rate(part, self.storage) // base * base)
+        own = base * rate(part, self.storage)
+        return base if page % own else page // own * base
 
     def _group(self, part: Part, tokens: int) -> Group:
         if isinstance(part, State):
-            return Group(tokens, state=True)
+            return Group(tokens, state=self._states_kept(part))
         if isinstance(part, CrossAttention):
             return Group(tokens, positions=part.positions)
         if isinstance(part, Attention) and part.window is not None:
             return Group(tokens, window=part.window, chunked=part.chunked)
         return Group(tokens)
+
+    def _states_kept(self, part: State) -> int:
+        """With "align" prefix caching, the default: the running state and the one it was copied from.
+
+        Mamba 2 exports one more from within a prefill; read from 0.33, whose wheel is the first known to.
+        """
+        version = self.setup.version
+        exports = part.design == "mamba2" and version is not None and version >= CHECKPOINTS_SINCE
+        return 3 if exports else 2
 
     def _most_on_a_stage(self, numbers: dict[object, int]) -> int:
         """Layers of the largest group on the stage that has most of them; groups take layers in turn."""
@@ -190,8 +204,7 @@ class Vllm(Engine):
 
     def _blocks(self, group: Group, tokens: int) -> int:
         if group.state:
-            # "align" prefix caching, the default: the running state, the one it was copied from, drafts
-            return 2 + self.setup.speculative if len(self.plan.groups) > 1 else 1 + self.setup.speculative
+            return group.state + self.setup.speculative
         if group.positions:
             return -(-group.positions // group.tokens)
         if group.window is None:
@@ -267,7 +280,8 @@ class Vllm(Engine):
         if any(group.window is not None for group in groups):
             found.append(note("vllm-in-flight", tokens=self.in_flight))
         if len(groups) > 1 and any(group.state for group in groups):
-            found.append(note("vllm-state-blocks"))
+            kept = max(group.state for group in groups)
+            found.append(note("vllm-state-blocks", kept=kept))
         return found
 
 

@@ -65,7 +65,9 @@ _WORTH = (
     "nvidia-smi", "ncorrectable", "UNCORRECTABLE", "802", "yet initialized", "NOT_READY", "NotReady",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
-_BUS = re.compile(r"GPU ?(?:at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])", re.IGNORECASE)
+_BUS = re.compile(
+    r"GPU ?(?:(\d{1,3}): ?|at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])", re.IGNORECASE
+)
 
 # name, words of which one has to be there (quick to look for), and the pattern that decides
 _HINTS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
@@ -105,6 +107,7 @@ class Complaints:
     lines: list[str] = field(default_factory=list)
     nvml: str | None = None  # reason, when the library as a whole fails
     gpus: list[tuple[str | None, str]] = field(default_factory=list)  # bus id, reason
+    places: dict[str, int] = field(default_factory=dict)  # bus id → the GPU's number, where a line says both
     corrupted: list[str] = field(default_factory=list)  # bus ids whose infoROM is named corrupted
 
 
@@ -130,9 +133,11 @@ def complaints_of(lines: Sequence[str]) -> tuple[Complaints, list[int]]:
             found.nvml = reason
         elif kind in OF_ONE_GPU and "NVRM" not in line and len(found.gpus) < MOST_GPUS:
             lost = "gpu_is_lost" if "lost" in line.lower() else OF_ONE_GPU[kind]
-            found.gpus.append((bus[1] if bus else None, lost))
+            found.gpus.append((bus[2] if bus else None, lost))
+            if bus and bus[1]:
+                found.places[bus[2]] = int(bus[1])
         elif kind == "inforom_corrupted" and bus:
-            found.corrupted.append(bus[1])
+            found.corrupted.append(bus[2])
     return found, used
 
 

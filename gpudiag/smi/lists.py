@@ -120,7 +120,7 @@ def read_gpustat(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
 
 
 _TOPO_HEAD = re.compile(r"^\s+(?:GPU\d{1,3}\s+)+")
-_TOPO_ROW = re.compile(r"^\s*GPU(\d{1,3})\s+(?:X|NV\d{1,2}|SYS|NODE|PHB|PXB|PIX)\b")
+_TOPO_ROW = re.compile(r"^\s*GPU(\d{1,3})\s+(?:X|NV\d{1,2}|SYS|NODE|PHB|PXB|PIX|OK|NS|CNS|GNS|TNS|DR|U)\b")
 
 
 def read_topology(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:

@@ -55,23 +55,30 @@ def _add_complaints(snapshot: Snapshot, complaints: Complaints) -> None:
     if complaints.nvml is not None:
         snapshot.nvml = NvmlReading(error=complaints.nvml)
     by_bus = {bus_key(gpu.bus_id): gpu for gpu in snapshot.gpus if gpu.bus_id}
-    for bus, reason in complaints.gpus:
-        if bus is None:
-            continue
-        gpu = _gpu_by_bus(snapshot, by_bus, bus)
-        gpu.error = gpu.error or reason
-    for bus in complaints.corrupted:
-        _gpu_by_bus(snapshot, by_bus, bus).inforom_corrupted = True
-
-
-def _gpu_by_bus(snapshot: Snapshot, by_bus: dict[str, GpuReading], bus: str) -> GpuReading:
-    """The GPU at this address; one that only an error line names is added behind the others."""
-    gpu = by_bus.get(bus_key(bus))
-    if gpu is None:
-        index = 1 + max((g.index for g in snapshot.gpus), default=-1)
+    named = [bus for bus, _ in complaints.gpus if bus] + complaints.corrupted
+    alone = {bus_key(bus): bus for bus in reversed(named) if bus_key(bus) not in by_bus}
+    buses = list(reversed(alone.values()))  # as they are written first, in the order of the lines
+    for bus, index in zip(buses, _places(snapshot, complaints, buses), strict=True):
         gpu = by_bus[bus_key(bus)] = GpuReading(index=index, bus_id=bus)
         snapshot.gpus.append(gpu)
-    return gpu
+    for bus, reason in complaints.gpus:
+        if bus is not None:
+            gpu = by_bus[bus_key(bus)]
+            gpu.error = gpu.error or reason
+    for bus in complaints.corrupted:
+        by_bus[bus_key(bus)].inforom_corrupted = True
+    snapshot.gpus.sort(key=lambda gpu: gpu.index)
+
+
+def _places(snapshot: Snapshot, complaints: Complaints, buses: list[str]) -> list[int]:
+    """Numbers of GPUs that only error lines name: as they say, or those left out of the list, or the next."""
+    shown = {gpu.index for gpu in snapshot.gpus}
+    said = [complaints.places.get(bus, -1) for bus in buses]
+    if min(said, default=-1) >= 0 and len({*said, *shown}) == len(said) + len(shown):
+        return said
+    end = 1 + max(shown, default=-1)
+    left_out = sorted(set(range(end)) - shown)
+    return left_out if len(left_out) == len(buses) else [end + place for place in range(len(buses))]
 
 
 NOT_SHOWN = (

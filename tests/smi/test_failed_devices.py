@@ -116,3 +116,35 @@ def test_any_cell_that_asks_for_a_reset_is_a_reset() -> None:
     said = answer(cells("40", "P0", "80.00 W", "97 %", "58222 MiB", "[GPU requires reset]"))
 
     assert ("critical", "gpu-needs-reset") == (said["verdict"]["severity"], said["verdict"]["rule"])
+
+
+def lost(text: str) -> list[tuple[int, bool]]:
+    """(GPU, whether it is told to be lost) of each GPU of the answer."""
+    return [
+        (gpu["index"], any(finding["rule"] == "gpu-lost-bus" for finding in gpu["findings"]))
+        for gpu in answer(text)["gpus"]
+    ]
+
+
+def test_each_gpu_that_gives_no_handle_is_told_by_its_number() -> None:
+    line = "Unable to determine the device handle for GPU{}: 0000:{}:00.0: Unknown Error\n"
+
+    assert lost(line.format(3, "C1") + line.format(6, "E1")) == [(3, True), (6, True)]
+
+
+def test_a_lost_gpu_has_the_number_that_the_list_leaves_out() -> None:
+    card = "GPU {}: NVIDIA L40S (UUID: GPU-0000000{}-1111-2222-3333-444444444444)\n"
+    line = "Unable to determine the device handle for gpu 0000:{}:00.0: GPU is lost\n"
+    cards = [card.format(index, index) for index in range(4)]
+
+    assert lost(cards[0] + line.format("2A") + cards[2]) == [(0, False), (1, True), (2, False)]
+    assert lost(cards[0] + line.format("2A") + line.format("3A") + cards[3]) == [
+        (0, False), (1, True), (2, True), (3, False)
+    ]  # fmt: skip
+    assert lost(cards[0] + cards[1] + line.format("2A")) == [(0, False), (1, False), (2, True)]
+
+
+def test_a_line_without_a_number_names_the_card_by_its_address() -> None:
+    said = answer("Unable to determine the device handle for GPU 0000:2A:00.0: Unknown Error\n")
+
+    assert said["verdict"]["headline"] == "GPU 0000:2A:00.0 does not answer the driver any more"

@@ -6,7 +6,7 @@ import pytest
 
 from gpudiag.examine import examine
 from gpudiag.explain import Diagnosis, explain
-from gpudiag.smi import window_of
+from gpudiag.smi import read, window_of
 from gpudiag.words import Language
 from tests.smi import writers
 from tests.smi.tables import gpu, machine
@@ -100,3 +100,9 @@ def test_a_missing_tool_beside_a_table_does_not_take_the_word() -> None:
 
     assert "shell" not in found.verdict["headline"]
     assert not any("lspci" in note for note in found.notes)
+
+
+def test_topology_of_peers_names_every_gpu() -> None:
+    text = " \tGPU0\tGPU1\t\n GPU0\tX\tOK\t\n GPU1\tCNS\tX\t\n\nLegend:\n\n  X    = Self\n"
+
+    assert [0, 1] == [gpu.index for gpu in read(text, now=1.0).snapshots[-1].gpus]

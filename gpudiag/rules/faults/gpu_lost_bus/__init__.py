@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpudiag.model import Confidence
 from gpudiag.rule import DEVICE, Fires, measured, rule
 from gpudiag.rules.faults.episodes import (
     SILENCED_BY_A_LOST_GPU,
@@ -11,7 +12,7 @@ from gpudiag.rules.faults.episodes import (
     told,
     words_of_line,
 )
-from gpudiag.window import GpuWindow, NotMeasured, Window
+from gpudiag.window import GpuWindow, NotMeasured, Window, bus_key
 from gpudiag.xid import BUS
 
 LOST = "gpu_is_lost"
@@ -86,18 +87,28 @@ def _by_nvml(gpu: GpuWindow) -> Fires:
 
 
 def _pasted(node: Window) -> Iterator[Fires]:
-    """A tool's error line in pasted text names a GPU, or none."""
+    """A tool's error lines in pasted text name GPUs, or none."""
     paste = node.latest.paste if node.latest else None
     if paste is None:
         return
-    lines = paste.error_lines or []
-    for kind, variant in (("gpu_is_lost", "nvml"), ("device_handle", "handle")):
-        line = next((line for line in lines if "lost" in line or "handle" in line), kind)
-        if kind in (paste.errors or ()) and "requires reset" not in line:
-            yield Fires(
-                (measured("tool_error", line, source="pasted text"),),
-                variant=variant,
-                confidence="likely" if variant == "handle" else "proven",
-                words=words_of_line(line),
-            )
-            return
+    lines = [line for line in paste.error_lines or () if "requires reset" not in line]
+    lost = [line for line in lines if "lost" in line.lower() or "fallen off" in line]
+    if lost and "gpu_is_lost" in (paste.errors or ()):
+        yield _by_line(node, lost[0], "nvml", "proven")
+    elif "device_handle" in (paste.errors or ()):
+        by_card = {words_of_line(line)["card"]: line for line in reversed(lines) if "handle" in line}
+        for line in reversed(by_card.values()):
+            yield _by_line(node, line, "handle", "likely")
+
+
+def _by_line(node: Window, line: str, variant: str, confidence: Confidence) -> Fires:
+    words = words_of_line(line)
+    named = (g.index for g in node.gpus.values() if bus_key(g.reading.bus_id or "") == bus_key(words["bus"]))
+    return Fires(
+        (measured("tool_error", line, source="pasted text"),),
+        variant=variant,
+        confidence=confidence,
+        gpu=next(named, None),
+        key=words["bus"],
+        words=words,
+    )

@@ -7,20 +7,24 @@ import math
 import re
 import zlib
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import zstandard
 
 from api.problems import Refused
 from api.store.snapshots import DECODER, LARGEST_BODY
-from api.tidying import Beyond, is_plain, tidy
+from api.tidying import LARGEST_USUAL, Beyond, is_plain, tidy
 from gpudiag.errors import GpudiagError
 from gpudiag.model import Snapshot
 from gpudiag.words.foreign import plain
 
 LARGEST_REQUEST = 4 << 20  # as it comes over the wire
 MOST_SNAPSHOTS = 500  # in one request
+LARGEST_SNAPSHOT = 4 << 20  # unpacked; a large machine's is a tenth of that
+MOST_OBJECTS = 50_000  # of one snapshot: fifty are usual
+MOST_VALUES = 300_000  # of one snapshot: a thousand are usual
+TOGETHER = 10  # times as many objects and values in one request
 MOST_OF = {"gpus": 256, "processes": 4_096, "engines": 256, "events": 4_096, "gaps": 8_192}  # of one snapshot
 MOST_USES = 8_192  # of GPUs by processes
 LONGEST_START_ID = 128
@@ -77,14 +81,16 @@ def unpacked(body: bytes, encoding: str | None) -> bytes:
 
 
 def told_size(body: bytes, encoding: str | None) -> int:
-    """Bytes that a body says it unpacks to; those that it has where it does not say."""
-    if encoding != "zstd":
+    """Bytes that a body says it unpacks to; as many as we take where it does not say."""
+    if encoding in (None, "identity"):
         return len(body)
+    if encoding != "zstd":  # gzip ends with its size
+        return max(int.from_bytes(body[-4:], "little"), len(body))
     try:
         told: int = zstandard.frame_content_size(body)
     except zstandard.ZstdError:
         return len(body)
-    return max(told, len(body))
+    return max(told, len(body)) if told >= 0 else LARGEST_BODY
 
 
 def _gunzipped(body: bytes) -> bytes:
@@ -147,15 +153,30 @@ def snapshots_of(body: bytes) -> list[Arrived]:
     start = body[:64].lstrip()[:1]
     if start != b"[":
         return [_arrived(body, "snapshot")]
+    if len(body) > LARGEST_USUAL:
+        _bounded(body, "body", TOGETHER)
+        _entries(body, _Entry)  # these are next to nothing in memory
+    entries = _entries(body, msgspec.Raw)
+    return [_arrived(bytes(entry), f"snapshots[{i}]") for i, entry in enumerate(entries)]
+
+
+class _Entry(msgspec.Struct):
+    """An object, whatever it holds."""
+
+
+def _entries(body: bytes, of: Any) -> list[Any]:
+    """The entries of a JSON array, if they are not too many."""
     try:
-        entries = msgspec.json.decode(body, type=list[msgspec.Raw])
+        entries: list[Any] = msgspec.json.decode(body, type=list[of])
+    except msgspec.ValidationError as error:
+        raise BadSnapshot(_where(str(error), "snapshots", body)) from None
     except msgspec.DecodeError as error:
         raise BadBody("body.json", error=error) from None
     except RecursionError:
         raise BadBody("body.nested") from None
     if len(entries) > MOST_SNAPSHOTS:
         raise TooLarge("body.many", count=len(entries), most=MOST_SNAPSHOTS)
-    return [_arrived(bytes(entry), f"snapshots[{i}]") for i, entry in enumerate(entries)]
+    return entries
 
 
 def _arrived(body: bytes, place: str) -> Arrived:
@@ -171,6 +192,10 @@ def read(body: bytes, place: str = "snapshot") -> Snapshot:
 
 def _read(body: bytes, place: str) -> tuple[Snapshot, bytes]:
     """A snapshot, and the JSON that says the same: another one where control characters had to go."""
+    if len(body) > LARGEST_SNAPSHOT:
+        raise TooLarge("body.snapshot", place=place, mebibytes=len(body) >> 20, most=LARGEST_SNAPSHOT >> 20)
+    if len(body) > MOST_OBJECTS:
+        _bounded(body, place)
     snapshot = _decoded(body, place)
     problem = _too_many(snapshot)
     if problem is None and not is_plain(body):
@@ -182,6 +207,14 @@ def _read(body: bytes, place: str) -> tuple[Snapshot, bytes]:
     if problem is not None:
         raise BadSnapshot(f"{place} refused at {problem[0]}: {problem[1]}")
     return snapshot, body
+
+
+def _bounded(body: bytes, place: str, times: int = 1) -> None:
+    """Refuse what would take seconds and gigabytes to read; what stands in texts is counted, too."""
+    if (count := body.count(b"{")) > MOST_OBJECTS * times:
+        raise TooLarge("body.objects", place=place, count=count, most=MOST_OBJECTS * times)
+    if (count := body.count(b",")) > MOST_VALUES * times:
+        raise TooLarge("body.values", place=place, count=count, most=MOST_VALUES * times)
 
 
 def _too_many(snapshot: Snapshot) -> tuple[str, str] | None:

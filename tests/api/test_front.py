@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -10,13 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import zstandard
 from werkzeug.test import EnvironBuilder
 
 from api.front import Front
 from api.gateway import ANSWER, LATER, WsgiApp, gateway, whole
 from api.reports import Report
 from api.server import THREADS
-from api.store.snapshots import pack
 from api.writer import MOST_IN_A_BATCH
 from gpudiag.client import Busy, Client, Refused
 from tests.api.conftest import Api, ReportingNode
@@ -166,13 +167,29 @@ def uncollected() -> Iterator[None]:
         gc.enable()
 
 
-@pytest.mark.parametrize(("packed", "encoding"), [(True, "zstd"), (False, None)])
-def test_what_is_large_unpacked_has_a_turn_for_itself(packed: bool, encoding: str | None) -> None:
+@pytest.mark.parametrize(
+    ("packed", "encoding"),
+    [
+        (zstandard.ZstdCompressor().compress, "zstd"),
+        (lambda body: body, None),
+        (lambda body: gzip.compress(body, 1), "gzip"),
+    ],
+    ids=["zstd", "as it is", "gzip"],
+)
+def test_what_is_large_unpacked_has_a_turn_for_itself(
+    packed: Callable[[bytes], bytes], encoding: str | None
+) -> None:
     def size_of(body: bytes) -> int:
-        return Report(pack(body) if packed else body, encoding, 0.0, None, lambda node: None).size
+        return Report(packed(body), encoding, 0.0, None, lambda node: None).size
 
     assert size_of(b" " * (30 << 20)) > MOST_IN_A_BATCH
     assert size_of(b" " * 2_000) == 1
+
+
+def test_what_does_not_say_how_large_it_is_unpacked_has_a_turn_for_itself() -> None:
+    body = zstandard.ZstdCompressor(write_content_size=False).compress(b" " * 2_000)
+
+    assert Report(body, "zstd", 0.0, None, lambda node: None).size > MOST_IN_A_BATCH
 
 
 def test_a_body_that_is_not_packed_as_it_says_counts_as_it_came() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
 import msgspec
 import pytest
 
+from api.intake import BadSnapshot, TooLarge, snapshots_of
 from api.tidying import LONGEST_TEXT, is_plain
 from gpudiag.client import ApiError, Refused
+from gpudiag.model import Samples
 from tests.api.conftest import Api, ReportingNode
 
 HOSTILE = "\x1b[31m\x1b]0;owned\x07\r\nnext \u202e\u2066 \x9b1m <img src=x> \u2028\x7f"
@@ -110,6 +113,44 @@ def test_more_than_one_machine_has_is_refused_at_once(api: Api, parts: dict[str,
     assert said in refusal(api, snapshot(**parts))
     assert post(api, "/diagnose", snapshot(**parts)) == 422
     assert time.process_time() - began < 2.0  # of the server too, which is in this process
+
+
+@pytest.mark.parametrize(
+    ("begin", "entry", "count", "end", "said"),
+    [
+        ('{"gpus":[', '{"index":0},', 2_000_000, "{}]}", "snapshot unpacks to 22 MiB"),
+        ('{"gpus":[', '{"index":0},', 300_000, "{}]}", "snapshot holds 300002 objects"),
+        ('{"gpus":[{"samples":{"power_watts":[', "0,", 900_000, "0]}}]}", "snapshot holds 900000 values"),
+        ("[", "0,", 2_000_000, "0]", "snapshots refused at [0]: expected an object, got 0"),
+        ("[", "0,", 15_000_000, "0]", "body holds 15000000 values"),
+        ("[", "{},", 400_000, "{}]", "400001 snapshots in one request"),
+        ("[", "{},", 10_000_000, "{}]", "body holds 10000001 objects"),
+        ('[{"notes":[', '"",', 400_000, '""]},{}]', "snapshots[0] holds 400000 values"),
+    ],
+)
+def test_what_would_take_seconds_to_read_is_refused_before(
+    begin: str, entry: str, count: int, end: str, said: str
+) -> None:
+    """Packed it is a few kilobytes, and one thread reads for all."""
+    body = (begin + entry * count + end).encode()
+
+    with pytest.raises((TooLarge, BadSnapshot), match=re.escape(said)):
+        snapshots_of(body)
+
+
+def test_a_large_machine_says_less_than_what_is_refused() -> None:
+    seconds = {
+        name: [float(i) for i in range(60)] for name in Samples.__struct_fields__ if name[-5:] != "bytes"
+    }
+    seconds |= {"memory_used_bytes": [1 << 36] * 60, "clocks_event_reasons": [4] * 60}
+    cores = list(range(768))
+    gpus = [{"index": i, "samples": seconds, "cpu_affinity": cores} for i in range(16)]
+    uses = [{"gpu": i, "memory_used_bytes": 1 << 30} for i in range(4)]
+    processes = [{"pid": i, "command": "{}" * 100, "gpus": uses, "cpus_allowed": cores} for i in range(200)]
+    body = msgspec.json.encode(snapshot(gpus=gpus, processes=processes))
+
+    assert len(snapshots_of(body)) == 1
+    assert len(snapshots_of(b"[" + b",".join([body] * 16) + b"]")) == 16
 
 
 def hostile() -> dict[str, Any]:

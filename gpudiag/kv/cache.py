@@ -41,7 +41,7 @@ def rate(part: Part, storage: Storage) -> int:
     if isinstance(part, Attention):
         return _attention_rate(part, storage)
     if isinstance(part, Latent):
-        return _latent_rate(part, storage) + indexer_rate(part.index_dim)
+        return _latent_rate(part, storage) + indexer_rate(part.index_dim, part.index_pool)
     if isinstance(part, CompressedLatent):
         return _compressed_rate(part)
     return 0
@@ -149,9 +149,9 @@ def if_every_head_had_its_own(parts: Iterable[tuple[Part, int]], storage: Storag
     return total
 
 
-def indexer_rate(dim: int) -> int:
-    """One fp8 key with its f32 scales; 0 for a layer without an indexer."""
-    return dim + 4 * -(-dim // INDEXER_SCALE_EVERY)
+def indexer_rate(dim: int, pool: int = 1) -> int:
+    """One fp8 key with its f32 scales for `pool` tokens; 0 for a layer without an indexer."""
+    return -(-(dim + 4 * -(-dim // INDEXER_SCALE_EVERY)) // pool)
 
 
 def conv_bytes(part: State, storage: Storage) -> int:

@@ -42,7 +42,7 @@ NUMBERS = frozenset(  # one word each, for a column of 130 lines would hide the 
     interleave_moe_layer_step expert_layer_period expert_layer_offset moe_layer_freq depth encoder_layers
     encoder_ffn_dim image_size patch_size max_num_tiles
     num_mem_blocks adapter_rank attention_hidden_size block_multiple_of block_ffn_dim_multiplier
-    moe_hidden_size zero_expert_num bits w_bit num_bits""".split()  # noqa: SIM905
+    moe_hidden_size zero_expert_num layer_group_size index_kpool bits w_bit num_bits""".split()  # noqa: SIM905
 )
 # Those of them that may hold one value per layer.
 LISTS = frozenset(

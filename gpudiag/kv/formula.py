@@ -65,13 +65,13 @@ def _term(part: Part, count: int, storage: Storage, words: Words) -> str:
 
 
 def _latent_row(part: Latent, storage: Storage, words: Words) -> str:
-    own = rate(part, storage) - indexer_rate(part.index_dim)
+    own = rate(part, storage) - indexer_rate(part.index_dim, part.index_pool)
     row = words["f-row"].format(bytes=own)
     if own == storage.dtype.key.bytes_of(part.rank + part.rope_dim):
         row = f"({part.rank} + {part.rope_dim}) × {_element(storage.dtype.key)}"
     if not part.index_dim:
         return row
-    return f"({row} + {words['f-index'].format(bytes=indexer_rate(part.index_dim))})"
+    return f"({row} + {words['f-index'].format(bytes=indexer_rate(part.index_dim, part.index_pool))})"
 
 
 def _attention_term(part: Attention, layers: str, storage: Storage, words: Words) -> str:

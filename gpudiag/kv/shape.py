@@ -192,6 +192,8 @@ def _notes(config: Config, layers: Layers) -> list[Note]:
         notes.append(note("beta-v4"))
     if any(isinstance(part, Attention) and part.index_dim for parts in layers for part in parts):
         notes.append(note("beta-index"))
+    if any(isinstance(part, Latent) and part.index_pool > 1 for parts in layers for part in parts):
+        notes.append(note("beta-pool"))
     if CrossAttention in kinds:
         notes.append(note("beta-encoder"))
     states = {part.design for parts in layers for part in parts if isinstance(part, State)}

@@ -399,3 +399,48 @@ MINICPM_3: Config = {  # the defaults of MiniCPM3Config, which are those of Mini
     "qk_rope_head_dim": 32,
     "vocab_size": 73448,
 }
+
+RING_MINI: Config = {
+    "architectures": ["BailingMoeLinearV2ForCausalLM"],
+    "model_type": "bailing_moe_linear",
+    "first_k_dense_replace": 1,
+    "head_dim": 128,
+    "hidden_size": 2048,
+    "intermediate_size": 5120,
+    "layer_group_size": 5,
+    "moe_intermediate_size": 512,
+    "moe_shared_expert_intermediate_size": 512,
+    "num_attention_heads": 16,
+    "num_experts": 256,
+    "num_hidden_layers": 20,
+    "num_key_value_heads": 4,
+    "num_shared_experts": 1,
+    "vocab_size": 157184,
+}
+
+GLM_53_FLASH: Config = {  # the defaults of Glm5NextConfig
+    "model_type": "glm5_next",
+    "text_config": {
+        "model_type": "glm5_next_text",
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "kv_lora_rank": 512,
+        "q_lora_rank": 1536,
+        "qk_nope_head_dim": 256,
+        "qk_rope_head_dim": 0,
+        "v_head_dim": 256,
+        "index_head_dim": 128,
+        "index_n_heads": 32,
+        "index_kpool": 16,
+        "layer_types": (["linear_attention"] * 3 + ["indexed_attention"]) * 11 + ["linear_attention"],
+        "linear_conv_kernel_dim": 4,
+        "linear_head_dim": 128,
+        "linear_num_heads": 64,
+        "mlp_layer_types": ["dense"] * 3 + ["sparse"] * 42,
+        "moe_intermediate_size": 2048,
+        "n_routed_experts": 288,
+        "n_shared_experts": 1,
+        "num_attention_heads": 64,
+        "vocab_size": 154880,
+    },
+}

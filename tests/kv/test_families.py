@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudiag.kv.engines.vllm import Vllm
 from gpudiag.kv.errors import KvError, UnknownLayer
 from gpudiag.kv.words import sentences
 from tests.kv import configs
@@ -225,7 +226,7 @@ def test_what_only_encodes_is_said_to_keep_nothing(config):
         {"model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"], "lru_width": 2560},
         {"model_type": "phi4flash", "mb_per_layer": 2},
         {"model_type": "retnet", "expand_k": 1.0},
-        {"model_type": "bailing_moe_linear", "layer_group_size": 5},
+        {"model_type": "groups", "layer_group_size": 5},
     ],
 )
 def test_a_design_nobody_looked_into_is_refused_by_the_key_that_shows_it(marks):
@@ -277,3 +278,31 @@ def test_the_models_limit_follows_its_rotary_scaling(scaling, expected):
     answer = ask({**configs.LLAMA_8B, "rope_scaling": scaling})
 
     assert answer.model.shape.max_positions == expected
+
+
+def test_ring_attends_once_in_each_group_and_is_as_large_as_its_card_says():
+    ring = ask(configs.RING_MINI)
+
+    assert ring.bytes_per_token == 4 * 2 * 4 * 128 * 2
+    assert ring.fixed_bytes_per_request == 16 * 16 * 128 * 128 * 2
+    assert ring.weights_bytes / 2e9 == pytest.approx(16.4, rel=0.005)
+
+
+def test_the_newer_ring_has_kda_between_latent_layers_and_attends_in_what_fills_no_group():
+    config = {**configs.RING_MINI, "short_conv_kernel_size": 4, "num_hidden_layers": 22}
+    config |= {"kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128}
+    answer = ask(config)
+
+    assert answer.bytes_per_token == (4 + 2) * 576 * 2
+    assert answer.fixed_bytes_per_request == 16 * (3 * 3 * 2048 * 2 + 16 * 128 * 128 * 4)
+
+
+def test_glm_53_keeps_no_rotary_part_and_one_index_key_for_sixteen_tokens():
+    """An LMCache server beside vLLM with tp 4 shows blocks of 1,152 tokens."""
+    answer = ask(configs.GLM_53_FLASH, engine="vllm", tp=4, kv_dtype="bf16")
+
+    assert answer.bytes_per_token == 11 * (512 * 2 + 9)
+    assert answer.weights_bytes / 2e9 * 4 == pytest.approx(313.3, rel=0.03)
+    assert isinstance(answer.engine, Vllm)
+    assert {1152} == {group.tokens for group in answer.engine.plan.groups}
+    assert "beta-pool" in {note.key for note in answer.notes}

@@ -12,7 +12,7 @@ UNABSORBED = {"minicpm3"}
 # Two attention blocks in each layer.
 DOUBLE = {"longcat_flash", "longcat"}
 # fp8 rows measured at the plain 576 bytes, without the scales that DeepSeek V3.2 keeps in each row.
-PLAIN_FP8 = {"glm_moe_dsa"}
+PLAIN_FP8 = {"glm_moe_dsa", "glm5_next_text"}
 
 
 def is_latent(config: Config) -> bool:
@@ -37,7 +37,8 @@ def latent(config: Config, layer: int) -> tuple[Part, ...]:
 
 def absorbed(config: Config, layer: int = 0) -> Latent:
     """The latent row of a layer, whether or not engines keep it expanded."""
-    rank, rope = config.number("kv_lora_rank"), config.number("qk_rope_head_dim")
+    rank = config.number("kv_lora_rank")
+    rope = 0 if config.text.get("qk_rope_head_dim") == 0 else config.number("qk_rope_head_dim")  # GLM-5.3
     nope = config.number("qk_nope_head_dim", default=128)
     return Latent(
         rank=rank,
@@ -45,6 +46,7 @@ def absorbed(config: Config, layer: int = 0) -> Latent:
         query_heads=query_heads(config, layer),
         unabsorbed_dims=nope + rope + value_dim(config),
         index_dim=_index_dim(config, layer),
+        index_pool=config.number("index_kpool", default=1),
         wide_fp8=bool(config.text.get("index_head_dim")) and config.family not in PLAIN_FP8,
     )
 

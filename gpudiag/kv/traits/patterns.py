@@ -122,6 +122,20 @@ def attention_indices(config: Config) -> Kinds | None:
     return ["attention" if layer in indices else other for layer in range(count(config))]
 
 
+def bailing(config: Config) -> Kinds | None:
+    """Ring and Ling: the last layer of each group attends, and those that fill no group.
+
+    The others are lightning attention, or KDA where a short convolution goes before it.
+    """
+    size = config.text.get("layer_group_size")
+    if not size or not config.family.startswith("bailing"):
+        return None
+    size, layers = positive(size, "layer_group_size"), count(config)
+    other = "kda" if config.has("short_conv_kernel_size") else "lightning"
+    whole = layers // size * size
+    return ["attention" if layer >= whole or (layer + 1) % size == 0 else other for layer in range(layers)]
+
+
 def minimax(config: Config) -> Kinds | None:
     """MiniMax-01: 1 attends, 0 is lightning attention."""
     types = config.text.get("attn_type_list")
@@ -285,6 +299,7 @@ READERS: tuple[Callable[[Config], Any], ...] = (
     zamba,
     jamba,
     attention_indices,
+    bailing,
     minimax,
     sparse_blocks,
     mimo,

@@ -45,8 +45,9 @@ def kda(config: Config, layer: int) -> tuple[Part, ...]:
         heads, dim = (_inside(inner, name) for name in ("num_heads", "head_dim"))
         kernel = int(inner.get("short_conv_kernel_size") or 4)
     else:
-        heads, dim = config.number("linear_num_heads"), config.number("linear_head_dim")
-        kernel = config.number("linear_conv_kernel_dim", default=4)
+        heads = config.number("linear_num_heads", default=query_heads(config, layer))
+        dim = config.number("linear_head_dim", default=head_dim(config, layer))
+        kernel = config.number("linear_conv_kernel_dim", "short_conv_kernel_size", default=4)
     return (State("kda", kernel, 3 * heads * dim, heads * dim * dim, heads, matrix_dtype="f32"),)
 
 

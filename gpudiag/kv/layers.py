@@ -32,7 +32,8 @@ class Latent:
 
     Not doubled (keys and values come from the same row) and not divided by tensor parallelism.
     `index_dim`: width of the sparse-attention indexer's key (DeepSeek V3.2, GLM-5), 0 where the
-    layer has no indexer of its own; `index_pool` tokens share one (GLM-5.3). `wide_fp8`: an fp8 row keeps its scales and a 16-bit rope part.
+    layer has no indexer of its own; `index_pool` tokens share one (GLM-5.3).
+    `wide_fp8`: an fp8 row keeps its scales and a 16-bit rope part.
     """
 
     rank: int

@@ -187,7 +187,7 @@ class Judge:
 
         Of a silent node only what silence cannot end; no good news of a GPU that nobody saw lately.
         """
-        findings = still_open(open_findings, checkup)
+        findings = still_open(open_findings, checkup, self.rules)
         about = self.together.about(checkup.node)
         if any(finding.rule == STALE for finding in checkup.findings):
             seen = {id(finding) for finding in checkup.findings}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from gpudiag.examine import STALE, Ruleset, gpus_of
+from gpudiag.examine import STALE, Ruleset, covers
 from gpudiag.model import Checkup, Finding, FindingState, Struct
 from gpudiag.resets import resets
 from gpudiag.rule import STATE, Rule
@@ -74,7 +74,6 @@ def reconcile(
             else _opens(checkup.node, finding, now, boot, changes)
         )
     unjudged = {(entry.rule, entry.gpu) for entry in checkup.unjudged}
-    explained = {rule for finding in checkup.findings for rule in finding.explains}
     silent = any(finding.rule == STALE for finding in checkup.findings)
     for key, known in open_findings.items():
         if key in changes.open:
@@ -83,6 +82,10 @@ def reconcile(
             known.clear_since = None
             changes.open[key] = known
             continue
+        explained = any(
+            known.finding.rule in other.explains and covers(other, known.finding)
+            for other in checkup.findings
+        )
         verdict = _ending(known, rules, unjudged, explained, now, boot, window)
         if verdict is None:
             changes.open[key] = known
@@ -113,7 +116,7 @@ def _ending(
     known: OpenFinding,
     rules: Ruleset,
     unjudged: set[tuple[str, int | None]],
-    explained: set[str],
+    explained: bool,
     now: float,
     boot: str | None,
     window: Window | None,
@@ -130,7 +133,7 @@ def _ending(
         known.clear_since = None
         outlived = _is_state(finding, rule) and now - known.last_seen_at > UNTOLD_SECONDS
         return "resolved" if outlived else None
-    if finding.rule in explained and rule.clear_seconds > 0:
+    if explained and rule.clear_seconds > 0:
         return None  # still there, only not named on its own
     if rule.latched:
         rebooted = boot is not None and known.opened_boot is not None and boot != known.opened_boot
@@ -171,16 +174,26 @@ def subject_is_gone(finding: Finding, window: Window) -> bool:
     return False
 
 
-def still_open(changes_open: dict[Key, OpenFinding], checkup: Checkup) -> list[Finding]:
+def still_open(changes_open: dict[Key, OpenFinding], checkup: Checkup, rules: Ruleset) -> list[Finding]:
     """The checkup's findings, and those that are open although not seen right now.
 
     What a finding of the same GPU, or of the node, accounts for is not named beside it.
     """
     seen = {key_of(finding) for finding in checkup.findings}
-    explained = {(finding.gpu, rule) for finding in checkup.findings for rule in finding.explains}
+    accounts = [(finding, _accounts(finding, rules)) for finding in checkup.findings]
     return checkup.findings + [
         known.finding
         for key, known in changes_open.items()
         if key not in seen
-        and not any((gpu, known.finding.rule) in explained for gpu in (None, *gpus_of(known.finding)))
+        and not any(
+            known.finding.rule in explained and covers(finding, known.finding)
+            for finding, explained in accounts
+        )
     ]
+
+
+def _accounts(finding: Finding, rules: Ruleset) -> set[str]:
+    """The rules that it accounts for, whether or not they were found beside it; not its umbrella."""
+    rule = rules.by_id.get(finding.rule)
+    named = {*finding.explains, *(rule.explains if rule else ())}
+    return named - {rule.also} if rule else named

@@ -236,9 +236,9 @@ def finding_of(rule: Rule, fires: Fires, gpu: GpuWindow | None = None) -> Findin
 def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
     """Drop what another finding of the same GPU, or of the node, accounts for; sort by precedence.
 
-    A finding about a node that names its `gpus` is accounted for by a finding of one of them, too.
-    What is dropped stays named in `explains` of the finding that accounts for it. An umbrella stays beside
-    its sub-cause.
+    A finding about a node that names its `gpus` accounts for those of these GPUs alone, and a finding of
+    one of them accounts for it. What is dropped stays named in `explains` of the finding that accounts for
+    it. An umbrella stays beside its sub-cause.
     """
     accounts = {rule for finding in findings for rule in finding.explains}
     kept = [f for f in findings if f.rule not in accounts or not _accounted_for(f, findings, rules)]
@@ -252,7 +252,8 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
         rule = rules.by_id.get(finding.rule)
         named = [rule.also, *finding.explains] if rule and rule.also else finding.explains
         if named:
-            around = set().union(*seen.values()) if finding.gpu is None else seen[finding.gpu]
+            places = seen if None in gpus_of(finding) else (None, *gpus_of(finding))
+            around = set().union(*(seen.get(place, ()) for place in places))
             finding.explains = [
                 other for other in dict.fromkeys(named) if other in around and other != finding.rule
             ]
@@ -262,15 +263,19 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
 def gpus_of(finding: Finding) -> Collection[int | None]:
     """The GPU that a finding is about, or those that one about the node names."""
     named = finding.words.get("gpus") if finding.gpu is None else None
-    return named if isinstance(named, (list, tuple)) else (finding.gpu,)
+    return named if named and isinstance(named, (list, tuple)) else (finding.gpu,)
+
+
+def covers(other: Finding, finding: Finding) -> bool:
+    """Whether a finding speaks of the whole node, or of a GPU that the other one is about, too."""
+    theirs = gpus_of(other)
+    return None in theirs or any(gpu in theirs for gpu in gpus_of(finding))
 
 
 def _accounted_for(finding: Finding, findings: list[Finding], rules: Ruleset) -> bool:
     """Whether another finding explains this one; of two that explain each other the first in order stays."""
     for other in findings:
-        if finding.rule not in other.explains or (
-            other.gpu is not None and other.gpu not in gpus_of(finding)
-        ):
+        if finding.rule not in other.explains or not covers(other, finding):
             continue
         mutual = finding.rule != other.rule and other.rule in finding.explains
         if other.rule != finding.rule and not (

@@ -20,7 +20,7 @@ def test_an_open_finding_is_not_named_beside_the_one_that_accounts_for_it() -> N
     open_findings = {key_of(held): OpenFinding(finding=held, opened_at=1.0, last_seen_at=1.0)}
     changes = reconcile(open_findings, checkup, rules, window)
 
-    assert "memory-held-idle" not in [finding.rule for finding in still_open(changes.open, checkup)]
+    assert "memory-held-idle" not in [finding.rule for finding in still_open(changes.open, checkup, rules)]
 
 
 def test_metrics_that_were_missed_first_are_not_named_beside_the_orphans_that_explain_it() -> None:
@@ -39,7 +39,7 @@ def test_metrics_that_were_missed_first_are_not_named_beside_the_orphans_that_ex
     changes = reconcile(opened, orphaned, rules, s.window)
 
     assert "engine-metrics-unreachable" in {finding.rule for finding in silent.findings}
-    named = {finding.rule for finding in still_open(changes.open, orphaned)}
+    named = {finding.rule for finding in still_open(changes.open, orphaned, rules)}
     assert {"orphaned-engine"} == {"orphaned-engine", "engine-metrics-unreachable"} & named
 
 
@@ -52,7 +52,7 @@ def test_an_open_finding_stays_named_until_it_has_been_clear_for_long_enough() -
     changes = reconcile(open_findings, checkup, rules, window)
 
     assert [] == changes.resolved
-    assert "thermal-hw-slowdown" in [finding.rule for finding in still_open(changes.open, checkup)]
+    assert "thermal-hw-slowdown" in [finding.rule for finding in still_open(changes.open, checkup, rules)]
 
 
 def test_a_normal_state_ends_where_it_can_be_told_no_more() -> None:
@@ -64,7 +64,7 @@ def test_a_normal_state_ends_where_it_can_be_told_no_more() -> None:
         opened = reconcile(opened, checkup, rules, s.window).open
 
     assert "kv-pool-reserved-idle" in {entry.rule for entry in checkup.unjudged}
-    assert [] == still_open(opened, checkup)
+    assert [] == still_open(opened, checkup, rules)
 
 
 def test_a_fault_outlasts_that_it_can_be_told_no_more() -> None:
@@ -76,4 +76,4 @@ def test_a_fault_outlasts_that_it_can_be_told_no_more() -> None:
         checkup = judge(s.passes(seconds=seconds).window, rules)
         opened = reconcile(opened, checkup, rules, s.window).open
 
-    assert "thermal-hw-slowdown" in {finding.rule for finding in still_open(opened, checkup)}
+    assert "thermal-hw-slowdown" in {finding.rule for finding in still_open(opened, checkup, rules)}

@@ -440,6 +440,50 @@ def test_two_servers_are_judged_apart() -> None:
     assert verdict_of_gpu(checkup, 1, rules).rule == "serving-wedged"
 
 
+def wedged_on_two_of_three() -> Situation:
+    """A server on GPUs 0 and 1 makes no token; a program on GPU 2 holds memory and rests."""
+    s = Situation(gpus=3)
+    for gpu in (0, 1):
+        s.gpu(gpu).shows(memory_used_bytes=75 * GIB)
+        s.runs({gpu: 74 * GIB}, pid=4121 + gpu, name="VLLM::Worker_TP", parent_pid=4100, parent_name="vllm")
+    s.serves("vllm", pid=4100, worker_pids=[4121, 4122], gpus=[0, 1], requests_running=3.0)
+    s.gpu(2).shows(memory_used_bytes=20 * GIB)
+    s.runs({2: 20 * GIB}, pid=5150, name="python3", command="python3 job.py")
+    return s
+
+
+def test_a_server_that_hangs_on_two_gpus_accounts_for_nothing_of_a_third() -> None:
+    rules, s = default_rules(), wedged_on_two_of_three().passes(minutes=6)
+    checkup = examine(s.window, rules)
+
+    assert verdict_of_gpu(checkup, 2, rules).rule == "memory-held-idle"
+
+
+def test_the_gpus_of_a_server_that_hangs_have_its_verdict() -> None:
+    rules, s = default_rules(), wedged_on_two_of_three().passes(minutes=6)
+    verdicts = [verdict_of_gpu(examine(s.window, rules), gpu, rules) for gpu in (0, 1)]
+
+    assert [("serving-wedged", 0), ("serving-wedged", 1)] == [(v.rule, v.gpu) for v in verdicts]
+
+
+def test_what_ended_on_a_third_gpu_is_resolved_while_the_server_hangs() -> None:
+    s = wedged_on_two_of_three()
+    s.gpu(2).shows(utilization_percent=95.0, power_watts=600.0)
+    s.runs(pid=5150, command="torchrun train.py")
+    s.passes(minutes=10)
+    s.gpu(2).shows(utilization_percent=10.0, power_watts=100.0)
+    before = followed(s.passes(minutes=5))
+    s.gpu(2).shows(utilization_percent=95.0, power_watts=600.0)
+    rules, changes = default_rules(), before
+    for minutes in (5, 6):
+        s.passes(minutes=minutes)
+        changes = reconcile(changes.open, examine(s.window, rules), rules, s.window)
+
+    assert "low-util-under-load" in open_rules(before)
+    assert "serving-wedged" in open_rules(changes)
+    assert "low-util-under-load" not in open_rules(changes)
+
+
 def test_a_young_engine_does_not_hide_an_old_one_that_is_wedged() -> None:
     s = vllm_idle(minutes=0)
     s.serves("vllm", requests_running=1.0, requests_waiting=3.0)

@@ -54,5 +54,5 @@ def _of(node: Window, braked: dict[int, Held]) -> Fires:
         evidence,
         confidence=None if worst.enough else "likely",
         gpu=index if len(braked) == 1 and len(node.gpus) > 1 else None,
-        words={"names": names},
+        words={"names": names, "gpus": sorted(braked)},
     )

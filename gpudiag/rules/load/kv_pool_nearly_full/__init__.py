@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import CAPACITY, Fires, measured, rule
-from gpudiag.rules.engines import each, only_gpu, readable
+from gpudiag.rules.engines import each, gpus_of, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
@@ -19,12 +19,12 @@ def kv_pool_nearly_full(node: Window, *, min_kv_used_ratio: float = 0.90) -> Ite
         if used.mean < min_kv_used_ratio or engine.over("requests_running", W5).mean < 1:
             return None
         engine.require(W5)
-        return _fires(engine, used.mean)
+        return _fires(node, engine, used.mean)
 
     return each(readable(node), judged)
 
 
-def _fires(engine: EngineWindow, used: float) -> Fires:
+def _fires(node: Window, engine: EngineWindow, used: float) -> Fires:
     reading = engine.reading
     name = reading.name
     waiting = 0.0 if reading.requests_waiting is None else engine.over("requests_waiting", W5).mean
@@ -46,5 +46,5 @@ def _fires(engine: EngineWindow, used: float) -> Fires:
         variant=None if hurt else "efficient",
         key=name,
         gpu=only_gpu(engine),
-        words={"engine": name, "model": reading.model or "MODEL"},
+        words={"engine": name, "gpus": gpus_of(node, engine), "model": reading.model or "MODEL"},
     )

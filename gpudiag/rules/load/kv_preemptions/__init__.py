@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import CAPACITY, Fires, measured, rule
-from gpudiag.rules.engines import each, only_gpu, readable
+from gpudiag.rules.engines import each, gpus_of, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
@@ -47,7 +47,7 @@ def kv_preemptions(
             confidence="proven",
             key=name,
             gpu=only_gpu(engine),
-            words={"engine": name, "model": reading.model or "MODEL"},
+            words={"engine": name, "gpus": gpus_of(node, engine), "model": reading.model or "MODEL"},
         )
 
     return each(readable(node), judged)

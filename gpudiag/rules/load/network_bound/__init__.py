@@ -52,7 +52,9 @@ def network_bound(
         )
     if port.wait_ratio is not None:
         evidence.append(measured("wait_ratio", port.wait_ratio, source="sysfs"))
-    return Fires(tuple(evidence), words={"port": port.name, "gpus": ", ".join(str(g.index) for g in waiting)})
+    held = [gpu.index for gpu in waiting]
+    names = ", ".join(map(str, held))
+    return Fires(tuple(evidence), words={"port": port.name, "names": names, "gpus": held})
 
 
 def _nodes(ranks: dict[str, str]) -> bool:

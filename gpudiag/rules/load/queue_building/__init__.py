@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudiag.model import Evidence
 from gpudiag.rule import CAPACITY, Fires, declared, measured, rule
-from gpudiag.rules.engines import each, only_gpu, readable
+from gpudiag.rules.engines import each, gpus_of, only_gpu, readable
 from gpudiag.window import W5, W7D, EngineWindow, Window
 
 
@@ -45,7 +45,12 @@ def queue_building(
         ]
         if limit is not None:
             evidence.append(declared("max_num_seqs", limit, source=name))
-        return Fires(tuple(evidence), key=name, gpu=only_gpu(engine), words={"engine": name})
+        return Fires(
+            tuple(evidence),
+            key=name,
+            gpu=only_gpu(engine),
+            words={"engine": name, "gpus": gpus_of(node, engine)},
+        )
 
     return each(readable(node), judged)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import CAPACITY, Fires, declared, measured, rule
-from gpudiag.rules.engines import each, only_gpu, readable
+from gpudiag.rules.engines import each, gpus_of, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
@@ -38,7 +38,7 @@ def queue_with_free_kv(
             ),
             key=name,
             gpu=only_gpu(engine),
-            words={"engine": name},
+            words={"engine": name, "gpus": gpus_of(node, engine)},
         )
 
     return each(readable(node), judged)

@@ -1,9 +1,10 @@
 """Requests are in the engine and no token comes out."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from gpudiag.rule import STUCK, Fires, measured, rule
-from gpudiag.rules.engines import each, only_gpu, reached_at, readable
+from gpudiag.rules.engines import each, gpus_of, only_gpu, reached_at, readable
 from gpudiag.window import W5, W6H, W7D, EngineWindow, NotMeasured, Window
 
 
@@ -48,7 +49,7 @@ def serving_wedged(
             return None  # a long prompt is being read
         if _long_prefill(node, engine, max_power_share):
             return None
-        return _fires(engine)
+        return _fires(node, engine)
 
     return each(readable(node), judged)
 
@@ -84,14 +85,15 @@ def _uncounted(node: Window, engine: EngineWindow) -> Fires | None:
         variant="uncounted",
         key=reading.name,
         gpu=only_gpu(engine),
-        words=_words(engine),
+        words=_words(node, engine),
     )
 
 
-def _words(engine: EngineWindow) -> dict[str, str]:
+def _words(node: Window, engine: EngineWindow) -> dict[str, Any]:
     reading = engine.reading
     return {
         "engine": reading.name,
+        "gpus": gpus_of(node, engine),
         "pid": str(reading.pid or "PID"),
         "model": reading.model or "-",
         **reached_at(engine),
@@ -106,7 +108,7 @@ def _crawls(engine: EngineWindow, rate: float, max_share: float) -> bool:
     return running >= 0.5 * engine.over("requests_running", W7D).mean
 
 
-def _fires(engine: EngineWindow) -> Fires:
+def _fires(node: Window, engine: EngineWindow) -> Fires:
     reading = engine.reading
     made = round(engine.rise("generation_tokens_total", W5))
     evidence = [
@@ -124,5 +126,5 @@ def _fires(engine: EngineWindow) -> Fires:
         variant="crawling" if made else None,
         key=reading.name,
         gpu=only_gpu(engine),
-        words=_words(engine),
+        words=_words(node, engine),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import CAPACITY, Fires, measured, rule
-from gpudiag.rules.engines import each, only_gpu, readable
+from gpudiag.rules.engines import each, gpus_of, only_gpu, readable
 from gpudiag.window import W5, W6H, W7D, EngineWindow, Window
 
 
@@ -46,7 +46,7 @@ def slow_first_token(
             severity="warning" if recent >= warn_seconds else "info",
             key=name,
             gpu=only_gpu(engine),
-            words={"engine": name},
+            words={"engine": name, "gpus": gpus_of(node, engine)},
         )
 
     return each(readable(node), judged)

@@ -80,5 +80,6 @@ def _fires(process: ProcessWindow, stuck: float | None, confidence: str) -> Fire
             "pid": str(reading.pid),
             "owner": owner(process),
             "channel": reading.wait_channel or "-",
+            "gpus": gpus,
         },
     )

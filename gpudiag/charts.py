@@ -138,7 +138,7 @@ def timeline_svg(
     title: str,
     language: str = "en",
     width: float = 440,
-    height: float = 150,
+    height: float = 158,
     theme: Theme = "light",
 ) -> str:
     """Curves over the time from `start` to `end` on one axis of 0 to 100 percent; areas lie behind lines.
@@ -146,7 +146,7 @@ def timeline_svg(
     Where samples are missing the curve is broken: nothing is drawn as zero.
     """
     drawing = _Drawing(width, height, title, theme)
-    left, right, top, bottom = 44.0, width - 6.0, 20.0, height - 18.0
+    left, right, top, bottom = 44.0, width - 6.0, 28.0, height - 18.0
     span = max(end - start, 1.0)
 
     def x(at: float) -> float:
@@ -170,7 +170,7 @@ def timeline_svg(
     ago = words["ago"].format(span=units.duration(span, language))
     drawing.text(left, height - 4, ago, size=10)
     drawing.text(right, height - 4, words["now"], anchor="end", size=10)
-    _key(drawing, curves, left)
+    _key(drawing, curves)
     return drawing.svg()
 
 
@@ -181,9 +181,9 @@ def _area(drawing: _Drawing, curve: Series, x: Any, y: Any, bottom: float) -> No
         drawing.path(_line(run, x, y), stroke="edge", width=1.2)
 
 
-def _key(drawing: _Drawing, curves: Sequence[Series], left: float) -> None:
+def _key(drawing: _Drawing, curves: Sequence[Series]) -> None:
     """The names of the curves above the picture, each beside its stroke."""
-    at = left
+    at = 0.0
     for curve in reversed(curves):
         if curve.style == "line":
             drawing.rule(at, 9, at + 14, 9, "line", 2.4)

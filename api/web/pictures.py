@@ -59,7 +59,7 @@ def timeline(
             title=title.format(index=gpu["index"]),
             language=language,
             width=WIDTH,
-            height=140,
+            height=148,
         )
     )
 

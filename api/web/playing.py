@@ -254,5 +254,5 @@ def _minute(shown: list[tuple[float, float]], lang: Language, width: float) -> s
         title=f"{utilization}, {memory}",
         language=lang,
         width=width,
-        height=150,
+        height=158,
     )

@@ -144,9 +144,8 @@ EN: dict[str, str] = {
     "leave_full": "Leave full screen",
     "would_say": "What gpudiag would say",
     "would_say_lead": "From the real rules on a simulated snapshot.",
-    "would_not_start": (
-        "This set-up would not start, or would run out of memory; gpudiag then sees a card without it:"
-    ),
+    "would_not_start": "This set-up would not start, or would run out of memory.",
+    "then_sees": "gpudiag then sees a card without it:",
     "honest": "What is calculated and what is simulated",
     "calculated_is": (
         "Calculated: weights, KV cache per token and per request, the pool, and whether it fits."
@@ -301,9 +300,8 @@ KO: dict[str, str] = {
     "leave_full": "전체 화면 나가기",
     "would_say": "gpudiag의 설명",
     "would_say_lead": "시뮬레이션한 스냅샷을 실제 규칙으로 판단한 결과입니다.",
-    "would_not_start": (
-        "이 구성은 시작되지 않거나 메모리가 부족해집니다. 그때 gpudiag에는 이 구성이 없는 카드가 보입니다:"
-    ),
+    "would_not_start": "이 구성은 시작되지 않거나 메모리가 부족해집니다.",
+    "then_sees": "그때 gpudiag에는 이 구성이 없는 카드가 보입니다:",
     "honest": "계산한 것과 시뮬레이션한 것",
     "calculated_is": "계산: 가중치, 토큰당·요청당 KV 캐시, 풀의 크기, 들어가는지 여부.",
     "simulated_is": (

@@ -61,6 +61,15 @@ def test_no_letter_of_a_picture_is_cut_or_written_over_another(phone: Page, path
     assert [] == phone.locator("svg.chart:visible").evaluate_all(CUT)
 
 
+def test_the_heads_of_columns_stay_in_sight_while_a_fleet_is_scrolled(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 300})
+    page.goto("/")
+    page.mouse.wheel(0, 250)
+
+    expect(page.get_by_role("columnheader", name="node")).to_be_in_viewport()
+    expect(page.locator("h1")).not_to_be_in_viewport()
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_headings_leave_out_no_level(page: Page, path: str) -> None:
     page.goto(path)

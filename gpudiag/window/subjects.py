@@ -34,10 +34,13 @@ from gpudiag.window.rows import (
 )
 from gpudiag.window.tracks import (
     ENOUGH,
+    W5,
+    Coverage,
     NotMeasured,
     Stats,
     Table,
     Track,
+    coverage,
 )
 from gpudiag.workloads import Workload, workload_of
 
@@ -92,13 +95,17 @@ class Subject:
         stats = self.over(name, span)
         return stats.mean * stats.n
 
+    def covered(self, span: float) -> Coverage:
+        """What samples cover of the last `span` seconds."""
+        return self.track.covered(span)
+
     def covers(self, span: float) -> bool:
         """Whether samples cover enough of the last `span` seconds to judge a pattern over it."""
-        return self.track.covered(span).enough
+        return self.covered(span).enough
 
     def require(self, span: float) -> None:
         """Raise NotMeasured when samples do not cover `span`: the pattern needs more time."""
-        covered = self.track.covered(span)
+        covered = self.covered(span)
         if not covered.enough:
             wait_seconds = max(10.0, math.ceil(ENOUGH * span - covered.seconds))
             raise NotMeasured("samples", reason="too_short", wait_seconds=wait_seconds)
@@ -303,6 +310,14 @@ class EngineWindow(Subject):
         self.last_seen = 0.0
         self.first_seen = 0.0
         self._found: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}  # until the next snapshot
+
+    def covered(self, span: float) -> Coverage:
+        """The same of the time in which it answered: while it loads, nothing is known of requests."""
+        whole = super().covered(span)
+        answered = self.track.table.over(("answered", span))[0] if span <= W5 else None
+        if answered is None or answered.mean == 1.0:
+            return whole
+        return coverage(round(whole.rows * answered.mean), whole.seconds * answered.mean, span)
 
     def once(self, ask: Callable[..., Found], *with_these: Any) -> Found:
         """What `ask` finds of this engine, found once a snapshot: every one of its GPUs asks the same."""

@@ -38,7 +38,8 @@ class Coverage(NamedTuple):
     enough: bool
 
 
-def _coverage(rows: int, seconds: float, span: float) -> Coverage:
+def coverage(rows: int, seconds: float, span: float) -> Coverage:
+    """What so many rows, so many seconds together, cover of a span."""
     fewest = FEWEST if span <= W5 else 1
     return Coverage(rows, seconds, seconds >= ENOUGH * span and rows >= min(fewest, ENOUGH * span / 10))
 
@@ -180,10 +181,10 @@ class Table:
         if span > W5 and self.coarse and self.coarse[0].at:
             level = next((found for _, found in self._reaching(span)), self.coarse[0])
         if not level.at:
-            return [_coverage(0, 0.0, span)] * self.slots
+            return [coverage(0, 0.0, span)] * self.slots
         first = level.first_within(span)
         seconds, rows = level.seconds[first:], len(level.at) - first
-        whole = _coverage(rows, sum(seconds), span)
+        whole = coverage(rows, sum(seconds), span)
         here = level.columns.here
         if here is None or level.everybody:
             return [whole] * self.slots
@@ -194,7 +195,7 @@ class Table:
                 covered.append(whole)
             else:
                 there = sum(a * b for a, b in zip(shares, seconds, strict=True))
-                covered.append(_coverage(round(present), there, span))
+                covered.append(coverage(round(present), there, span))
         return covered
 
     def _reaching(self, span: float) -> list[tuple[float, Level]]:

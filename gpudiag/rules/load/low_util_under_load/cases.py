@@ -24,6 +24,15 @@ def _asymmetric() -> Window:
     return s.passes(minutes=6).window
 
 
+def _just_loaded() -> Window:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", metrics_ok=False, requests_running=None, requests_waiting=None)
+    s.passes(minutes=6)
+    s.gpu(0).shows(utilization_percent=60.0)
+    s.serves("vllm", metrics_ok=True, requests_running=8.0, requests_waiting=0.0)
+    return s.passes(minutes=2).window
+
+
 def _unread(**engine: Any) -> Window:
     s = starved_server(minutes=0)
     s.serves("vllm", metrics_ok=False, requests_running=None, requests_waiting=None, **engine)
@@ -54,6 +63,7 @@ CASES = [
     Case("another GPU of the engine does the work", _asymmetric, "clear", gpu=1),
     Case("the job saves a checkpoint", _checkpoint, "clear"),
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
+    Case("its server answers since two minutes", _just_loaded, "unjudged"),
     Case("the engine cannot be read", _unread, "unjudged"),
     Case("watched for a minute", lambda: starved_server(minutes=1).window, "unjudged"),
     Case("a training that has just begun to work", _just_begun, "clear"),

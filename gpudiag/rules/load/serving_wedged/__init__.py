@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpudiag.model import EngineReading, Evidence
 from gpudiag.rule import STUCK, Fires, measured, rule
 from gpudiag.rules.engines import each, gpus_of, only_gpu, reached_at, readable
 from gpudiag.window import W5, W6H, W7D, EngineWindow, NotMeasured, Window
@@ -34,8 +35,11 @@ def serving_wedged(
 
     def judged(engine: EngineWindow) -> Fires | None:
         reading = engine.reading
-        if reading.sleeping or reading.requests_running is None:
+        if reading.sleeping:
             return None
+        if reading.requests_running is None:
+            held = reading.requests_waiting is not None and engine.share("waits", W5) >= min_loaded_share
+            return _uncounted(node, engine) if held else None
         if engine.share("loaded", W5) < min_loaded_share:
             return None
         if reading.generation_tokens_total is None:
@@ -78,7 +82,7 @@ def _uncounted(node: Window, engine: EngineWindow) -> Fires | None:
         raise NotMeasured("engine.generation_tokens_total")  # a long answer may be under way
     return Fires(
         (
-            measured("requests_running", reading.requests_running, source=reading.name),
+            *_held(reading),
             measured("requests_finished", 0, window=W5, source=reading.name),
             measured("quiet_ratio", min(gpu.share("quiet", W5) for gpu in gpus), window=W5),
         ),
@@ -87,6 +91,13 @@ def _uncounted(node: Window, engine: EngineWindow) -> Fires | None:
         gpu=only_gpu(engine),
         words=_words(node, engine),
     )
+
+
+def _held(reading: EngineReading) -> list[Evidence]:
+    """The requests in it, running and waiting, as far as it tells."""
+    names = ("requests_running", "requests_waiting")
+    values = [(name, getattr(reading, name)) for name in names]
+    return [measured(name, value, source=reading.name) for name, value in values if value is not None]
 
 
 def _words(node: Window, engine: EngineWindow) -> dict[str, Any]:
@@ -111,12 +122,7 @@ def _crawls(engine: EngineWindow, rate: float, max_share: float) -> bool:
 def _fires(node: Window, engine: EngineWindow) -> Fires:
     reading = engine.reading
     made = round(engine.rise("generation_tokens_total", W5))
-    evidence = [
-        measured("requests_running", reading.requests_running, source=reading.name),
-        measured("generation_tokens", made, window=W5, source=reading.name),
-    ]
-    if reading.requests_waiting is not None:
-        evidence.insert(1, measured("requests_waiting", reading.requests_waiting, source=reading.name))
+    evidence = [*_held(reading), measured("generation_tokens", made, window=W5, source=reading.name)]
     if reading.health_ok is not None:
         evidence.append(measured("health", reading.health_ok, source=reading.name))
     return Fires(

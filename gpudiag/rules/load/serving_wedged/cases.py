@@ -27,6 +27,17 @@ def _without_metrics() -> Window:
     return s.passes(minutes=6).window
 
 
+def _just_loaded() -> Window:
+    s = vllm_idle(minutes=0)
+    unknown = dict.fromkeys(["requests_running", "requests_waiting", "generation_tokens_total"])
+    s.serves("vllm", metrics_ok=False, prompt_tokens_total=None, **unknown)
+    s.passes(minutes=6)
+    s.serves(
+        "vllm", metrics_ok=True, requests_running=1.0, prompt_tokens_total=0.0, generation_tokens_total=0.0
+    )
+    return s.passes(minutes=2).window
+
+
 CASES = [
     Case("one request runs, fourteen wait, nothing moves", _wedged, "fires", severity="critical", gpu=None),
     Case("its health still answers", lambda: _wedged(health_ok=True), "fires"),
@@ -45,6 +56,13 @@ CASES = [
         severity="critical",
         variant="uncounted",
     ),
+    Case(
+        "requests wait at a server that does not say how many run",
+        lambda: _wedged(requests_running=None, generation_tokens_total=None),
+        "fires",
+        variant="uncounted",
+    ),
+    Case("it answers since two minutes, and held a request all that time", _just_loaded, "unjudged"),
     Case(
         "it counts no tokens, and requests end",
         lambda: _wedged(generation_tokens_total=None, rates={"requests_finished_total": 0.5}),

@@ -5,7 +5,7 @@ from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.engines import alive, asked, reached_at
 from gpudiag.rules.memory.holders import flat, quiet_share
 from gpudiag.rules.sight import seen_seconds
-from gpudiag.window import W5, EngineWindow, GpuWindow
+from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured
 from gpudiag.workloads import POOLING_ENGINES
 
 
@@ -75,7 +75,10 @@ def _proven_alive(engine: EngineWindow) -> bool:
 
 
 def _asked(engine: EngineWindow) -> bool:
-    """Ollama counts no requests: there the quiet GPU has to do."""
-    if engine.reading.requests_running is None and engine.reading.engine in ("ollama", "triton"):
-        return False
-    return asked(engine)
+    """Ollama and Triton do not say how many requests run: there the quiet GPU has to do, unless some wait."""
+    reading = engine.reading
+    if reading.requests_running is not None or reading.engine not in ("ollama", "triton"):
+        return asked(engine)
+    if not reading.metrics_ok:
+        raise NotMeasured("engine", reason="unreachable")
+    return reading.requests_waiting is not None and engine.share("waits", W5) > 0

@@ -61,12 +61,24 @@ def _no_total() -> Window:
     return s.passes(minutes=6).window
 
 
+def _triton(waiting: float, **engine: Any) -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=6 * GIB)
+    s.runs({0: 6 * GIB}, pid=6200, name="tritonserver", command="tritonserver --model-repository=/models")
+    s.serves("triton", pid=6200, gpus=[0], requests_running=None, requests_waiting=waiting,
+             kv_used_ratio=None, generation_tokens_total=None, **engine)  # fmt: skip
+    return s.passes(minutes=6).window
+
+
 CASES = [
     Case("a llama.cpp server waits", lambda: _llama().passes(minutes=6).window, "fires", severity="ok"),
     Case("the last request ended six minutes ago", _asked_a_while_ago, "fires", severity="ok"),
     Case("Ollama will unload by itself", _ollama, "fires", variant="unloads"),
     Case("its metrics cannot be read", _unread, "fires", severity="info", variant="looks-like"),
     Case("requests come in", _busy, "clear"),
+    Case("a Triton server waits", lambda: _triton(0.0), "fires", severity="ok"),
+    Case("requests wait at a Triton server", lambda: _triton(3.0), "clear"),
+    Case("the numbers of a Triton server cannot be read", lambda: _triton(0.0, metrics_ok=False), "unjudged"),
     Case("a reserved pool is another thing", lambda: vllm_idle().window, "clear"),
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("the size of the memory is not known", _no_total, "unjudged"),

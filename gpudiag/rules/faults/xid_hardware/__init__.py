@@ -22,10 +22,11 @@ def _of(node: Window, episode: Episode) -> Fires:
     resets = episode.number in RESETTING
     known = catalogue().get(episode.number or 0)
     action = known.immediate if known and known.immediate else "CONTACT_SUPPORT"
+    severity = _severity(node, episode, resets)
     return Fires(
         (*episode.evidence(), declared("catalogue_action", action, source="NVIDIA Xid catalogue")),
-        severity=_severity(node, episode, resets),
-        variant=None if resets else "watch",
+        severity=severity,
+        variant="starting" if severity == "info" else None if resets else "watch",
         gpu=episode.gpu,
         key=episode.key,
         since=since(node, episode),

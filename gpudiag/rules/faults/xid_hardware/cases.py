@@ -63,6 +63,7 @@ CASES = [
         lambda: _logged(136, 3),
         "fires",
         severity="info",
+        variant="starting",
     ),
     Case("it came again after the reset", lambda: _reset(again=True), "fires"),
     Case("the GPU was reset since, as the driver confirms", _reset, "clear"),

@@ -17,11 +17,12 @@ def xid_nvlink(node: Window) -> Iterator[Fires]:
         by_card.setdefault(episode.bus, []).append(episode)
     for bus, found in by_card.items():
         worst = max(found, key=lambda episode: (not episode.named_only, bool(episode.fatal), -episode.first))
+        severity = _severity(node, worst)
         yield Fires(
             worst.evidence(),
-            severity=_severity(node, worst),
+            severity=severity,
             confidence="likely" if worst.named_only else None,
-            variant="named" if worst.named_only else None,
+            variant="named" if worst.named_only else "starting" if severity == "info" else None,
             gpu=worst.gpu,
             key=bus,
             since=since(node, worst),

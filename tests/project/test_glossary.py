@@ -50,6 +50,7 @@ INSTEAD_OF = {
     "메시지": "메세지",
     "폴더": "디렉터리|디렉토리",
     "라이선스": "라이센스",
+    "텍스트": "(?<![가-힣])글(에서|에는|에|이|은|을|의|이지)?(?![가-힣])",
 }
 
 SENTENCES_OF_THEIR_OWN = {"filled", "lookalikes", "simulated", "since"}

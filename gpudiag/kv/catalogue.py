@@ -109,6 +109,11 @@ def find_model(name: str) -> Named:
     raise UnknownModel("refused-model-near" if near else "refused-model", name=name, near=near)
 
 
+def stated_weights(name: str) -> str | None:
+    """The weight format that a model's name ends in, whether or not the catalogue has the model."""
+    return next((form for form in _bases(folded(name.rpartition("/")[2])).values() if form), None)
+
+
 def find_gpu(name: str) -> Gpu:
     """The GPU that `name` means; NVML's own names work too. Raises KvError with the nearest names."""
     known = gpus()

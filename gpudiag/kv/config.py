@@ -42,7 +42,8 @@ NUMBERS = frozenset(  # one word each, for a column of 130 lines would hide the 
     interleave_moe_layer_step expert_layer_period expert_layer_offset moe_layer_freq depth encoder_layers
     encoder_ffn_dim image_size patch_size max_num_tiles
     num_mem_blocks adapter_rank attention_hidden_size block_multiple_of block_ffn_dim_multiplier
-    moe_hidden_size zero_expert_num layer_group_size index_kpool bits w_bit num_bits""".split()  # noqa: SIM905
+    moe_hidden_size zero_expert_num layer_group_size index_kpool altup_num_inputs
+    laurel_rank bits w_bit num_bits""".split()  # noqa: SIM905
 )
 # Those of them that may hold one value per layer.
 LISTS = frozenset(
@@ -173,8 +174,9 @@ class Config:
 
     @property
     def quantization(self) -> Mapping[str, Json]:
-        """How the checkpoint is quantised; llm-compressor's first releases called it otherwise."""
-        return self.get("quantization_config", "compression_config", default={})
+        """How the checkpoint is quantised; llm-compressor's first releases and MLX call it otherwise."""
+        found = self.get("quantization_config", "compression_config", "quantization", default={})
+        return found if isinstance(found, Mapping) else {}
 
     @property
     def called(self) -> str:

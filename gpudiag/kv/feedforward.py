@@ -8,6 +8,7 @@ from typing import Any
 from gpudiag.kv.config import Config, inside
 from gpudiag.kv.matrices import Matrices
 from gpudiag.kv.traits import heads, latent
+from gpudiag.kv.traits.patterns import count
 
 # Families whose MLP has two matrices (up, down) instead of three (gate, up, down).
 UNGATED = [
@@ -123,7 +124,15 @@ class FeedForward:
         if self.config.family == "granitemoehybrid":
             named = text.get("shared_intermediate_size") or named
         inner = (text.get("ffn_config") or {}).get("ffn_hidden_size")
-        return self._adjusted(int(_one(named, index) or inner or 4 * self.hidden))
+        width = self._adjusted(int(_one(named, index) or inner or 4 * self.hidden))
+        return 2 * width if self._double_wide(index) else width
+
+    def _double_wide(self, index: int) -> bool:
+        """Gemma 4 E2B widens the MLP of the layers that reuse the keys and values of earlier ones."""
+        if not self.config.flag("use_double_wide_mlp"):
+            return False
+        shared = int(self.config.text.get("num_kv_shared_layers") or 0)
+        return index >= count(self.config) - shared
 
     def _adjusted(self, width: int) -> int:
         """LFM2 narrows the width that its config names to two thirds, in steps."""

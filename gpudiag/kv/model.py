@@ -42,7 +42,8 @@ def _given_model(question: Question) -> Model:
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         why = str(error).replace("\n", " ")
         raise KvError("refused-config-value", why=why) from None
-    return Model(called, config, shape, count, "config.json as given")
+    named = None if config.quantization else catalogue.stated_weights(called)
+    return Model(called, config, shape, count, "config.json as given", named_weights=named)
 
 
 @lru_cache(maxsize=64)

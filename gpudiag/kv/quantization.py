@@ -44,7 +44,8 @@ def weight_format(config: Config, asked: str) -> Format:
     own = OWN_WAYS.get(str(quantization.get("quant_method")).lower())
     found = own(quantization) if own else None
     if found is not None:
-        return Format(found[0], found[1], spared=_spared(quantization))
+        plain = found[1] if own is _mlx else 16.0  # which converts the embedding and the head, too
+        return Format(found[0], found[1], plain, spared=_spared(quantization))
     name = _quantized_name(quantization)
     if name in WEIGHT_BITS:
         bits = _grouped_bits(quantization) or WEIGHT_BITS[name]
@@ -167,6 +168,12 @@ def _aqlm(quantization: Mapping[str, Any]) -> tuple[str, float] | None:
     return f"{average:g}-bit", average
 
 
+def _mlx(quantization: Mapping[str, Any]) -> tuple[str, float] | None:
+    """MLX names no method; a scale and an offset, 16 bits each, per group."""
+    bits, group = _number(quantization, "bits"), _number(quantization, "group_size")
+    return None if bits is None or group is None else (f"{bits:g}-bit", bits + 32 / group)
+
+
 def _inner(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = mapping.get(name)
     return value if isinstance(value, dict) else {}
@@ -178,6 +185,7 @@ OWN_WAYS: dict[str, Callable[[Mapping[str, Any]], tuple[str, float] | None]] = {
     "torchao": _torchao,
     "quark": _quark,
     "aqlm": _aqlm,
+    "none": _mlx,
 }
 
 

@@ -46,6 +46,8 @@ PER_LAYER = (
 class ModelShape:
     """One model's geometry. `layers` holds a tuple of parts per layer; `draft` those of its MTP layers.
 
+    `attending` are the layers as they attend, also those that keep nothing since they reuse an earlier cache.
+
     `cache_dtype` is what the checkpoint asks for the KV cache ("auto" when nothing).
     `notes` name facts that are known less well than the rest; an answer repeats them.
     """
@@ -58,6 +60,7 @@ class ModelShape:
     max_positions: int | None
     dtype: str
     cache_dtype: str
+    attending: Layers = ()
     architectures: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -100,6 +103,7 @@ def read_shape(config: Any) -> ModelShape:
         max_positions=max_positions(reader),
         dtype=_dtype(reader),
         cache_dtype=_cache_dtype(reader),
+        attending=layers,
         architectures=reader.architectures,
         notes=tuple(_notes(reader, layers)),
     )

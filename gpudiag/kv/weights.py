@@ -43,7 +43,7 @@ class WeightCount:
         self.hidden = heads.hidden_size(config)
         self.mixer, self.feed_forward = Mixer(config), FeedForward(config)
         self._known: dict[object, Layer] = {}
-        self.layers = [self._read(index, parts) for index, parts in enumerate(self._unshared())]
+        self.layers = [self._read(index, parts) for index, parts in enumerate(shape.attending)]
         self._stages: dict[tuple[int, bool], list[Counter[Matrices]]] = {}
 
     def parameters(self) -> int:
@@ -93,24 +93,15 @@ class WeightCount:
     def _read(self, index: int, parts: tuple[Part, ...]) -> Layer:
         """A layer's matrices; layers alike in what decides them are read once."""
         feed = self.feed_forward.kind(index, bool(parts))
-        key = (parts, feed, self.feed_forward.dense_width(index) if feed == "dense" else 0)
+        reuses = bool(parts) and not self.shape.layers[index]
+        key = (parts, reuses, feed, self.feed_forward.dense_width(index) if feed == "dense" else 0)
         if key not in self._known:
-            self._known[key] = tuple(self._layer(index, parts))
+            self._known[key] = tuple(self._layer(index, parts, reuses))
         return self._known[key]
 
     @property
     def has_experts(self) -> bool:
         return any(one.part == "experts" for layer in self.layers for one in layer)
-
-    def _unshared(self) -> list[tuple[Part, ...]]:
-        """Parts per layer; a layer that shares KV still has attention weights, like its neighbours."""
-        found: list[tuple[Part, ...]] = []
-        last: tuple[Part, ...] = ()
-        keeps_nothing = self.config.has("num_kv_shared_layers") or self.config.has("cla_share_factor")
-        for parts in self.shape.layers:
-            last = parts or last
-            found.append(last if keeps_nothing else parts)
-        return found
 
     def _first(self) -> list[Matrices]:
         found = [Matrices("embedding", _padded(self.shape.vocabulary) * self.hidden, linear=False)]
@@ -122,15 +113,19 @@ class WeightCount:
         """Gemma 3n and 4 look every token up once per layer, in a narrow table of its own.
 
         It is projected to all layers at once, and comes to each through a gate and a projection back.
+        Gemma 3n also mixes several streams (AltUp) and adds a low-rank residual (LAuReL).
         """
         width = self.config.text.get("hidden_size_per_layer_input") or 0
         rows = self.config.text.get("vocab_size_per_layer_input") or self.shape.vocabulary
         if not width:
             return []
         narrow = width * len(self.layers)
+        streams = max(0, int(self.config.text.get("altup_num_inputs") or 1) - 1)
+        residual = 2 * int(self.config.text.get("laurel_rank") or 0) * len(self.layers)
+        mixing = 2 * streams * self.hidden + residual
         return [
             Matrices("embedding", narrow * rows, linear=False),
-            Matrices("projection", 3 * narrow * self.hidden, sharded=False),
+            Matrices("projection", (3 * narrow + mixing) * self.hidden, sharded=False),
         ]
 
     def _positions(self) -> list[Matrices]:
@@ -159,12 +154,13 @@ class WeightCount:
             found.append(Matrices("head", _padded(self.shape.vocabulary) * self.hidden, linear=False))
         return found
 
-    def _layer(self, index: int, parts: tuple[Part, ...]) -> Iterator[Matrices]:
+    def _layer(self, index: int, parts: tuple[Part, ...], reuses: bool) -> Iterator[Matrices]:
+        """Matrices of one layer. One that reuses the keys and values of another projects none of its own."""
         for part in parts:
             if isinstance(part, Attention) and shares_blocks(self.config):
                 yield from own_matrices(self.config)
             else:
-                yield from self.mixer.matrices(part)
+                yield from (one for one in self.mixer.matrices(part) if not (reuses and one.part == "kv"))
         yield from self.feed_forward.matrices(index, bool(parts))
         yield Matrices("norm", 2 * self.hidden, linear=False, sharded=False)
 

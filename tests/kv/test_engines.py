@@ -93,6 +93,12 @@ def test_a_state_page_decides_the_attention_block_of_a_hybrid(options, expected)
     assert expected == groups(answer)[-1].tokens
 
 
+@pytest.mark.parametrize(("dtype", "tokens"), [("bf16", 528), ("fp8", 1056)])
+def test_the_blocks_of_a_smaller_hybrid_as_logged(dtype, tokens):
+    """Qwen3.5 9B and 4B: "Setting attention block size to 528 tokens", and twice that with fp8."""
+    assert {tokens} == {group.tokens for group in groups(ask("qwen3.5-9b", engine="vllm", kv_dtype=dtype))}
+
+
 def test_blocks_of_a_hybrid_are_multiples_of_the_block_size_that_is_asked_for():
     answer = ask(configs.QWEN35_27B, engine="vllm", kv_dtype="bf16", block_size=64)
 

@@ -170,6 +170,19 @@ def test_parameters_are_those_that_transformers_allocates(config, millions):
     assert ask(config).weights_bytes / 2e6 == pytest.approx(millions, rel=0.007)
 
 
+@pytest.mark.parametrize(
+    ("model", "millions"),
+    [
+        ("gemma-4-e2b", 4628.6),
+        ("gemma-4-e4b", 7463.0),
+        ("gemma-3n-e4b", 6835.2),
+        ("qwen3-vl-30b-a3b", 31_071),
+    ],
+)
+def test_parameters_of_the_catalogue_are_those_that_transformers_allocates(model, millions):
+    assert ask(model, weights_dtype="bf16").weights_bytes / 2e6 == pytest.approx(millions, rel=0.001)
+
+
 def test_longcat_has_two_mlps_and_its_experts_in_each_layer():
     """560 billion, says its model card; a token may also go to one of 256 experts that do nothing."""
     config = {"model_type": "longcat_flash", "expert_ffn_hidden_size": 2048, "ffn_hidden_size": 12288}
@@ -215,3 +228,31 @@ def test_a_head_that_may_be_the_embedding_is_said_to_be_a_guess():
 
     assert [ask(one).kinds["weights_bytes"] for one in (said, unsaid)] == ["calculated", "inferred"]
     assert "beta-head" in [note.key for note in ask(unsaid).notes]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nvidia/Some-Model-8B-NVFP4", "nvfp4"),
+        ("RedHatAI/Some-Model-8B-quantized.w4a16", "int4"),
+        ("someone/Some-Model-8B-Instruct", "bf16"),
+    ],
+)
+def test_a_config_that_does_not_say_how_its_weights_are_stored_is_believed_its_name(name, expected):
+    """ModelOpt's first checkpoints say it in a file of its own, hf_quant_config.json."""
+    answer = ask(configs.LLAMA_8B, model=name)
+
+    assert expected == answer.weights_format.name
+    assert (expected != "bf16") == ("weights-from-name" in {note.key for note in answer.notes})
+
+
+def test_what_the_config_says_of_its_weights_beats_its_name():
+    config = {**configs.LLAMA_8B, "quantization_config": {"quant_method": "fp8"}}
+
+    assert ask(config, model="someone/Some-Model-8B-NVFP4").weights_format.name == "fp8"
+
+
+def test_mlx_converts_the_embedding_too():
+    answer = ask({**configs.LLAMA_8B, "quantization": {"bits": 4, "group_size": 64}})
+
+    assert answer.weights_bytes == pytest.approx(ask(configs.LLAMA_8B).weights_bytes * 4.5 / 16, rel=1e-3)

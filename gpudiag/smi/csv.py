@@ -42,6 +42,7 @@ _WORDS = frozenset(
 )
 _HEADLESS = re.compile(r"(?:^|, )\d{1,7}(?:\.\d{1,2})? (?:MiB|MHz)(?:,|$)")  # cells, and no names for them
 _OTHER_CELL = re.compile(r"\d{4}/\d\d/\d\d \d\d:|GPU-[0-9a-f]{8}-|\b[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:")
+_IN_JSON = re.compile(r'(?:"[\w.-]{1,40}": ?)?"([^"]{3,8000})",?')  # one line of an output in a document
 _HEAD_ONLY = re.compile(r"[a-zA-Z_.,\[\]%/ ]{1,400}")
 
 
@@ -84,6 +85,8 @@ class CsvReader:
         text = line.strip()
         if not text:
             return False
+        if text[0] == '"' and (inside := _IN_JSON.fullmatch(text)) is not None:
+            text = inside[1]
         if "--query-" in text:
             command = _COMMAND.search(text)
             if command is not None:

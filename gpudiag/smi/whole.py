@@ -56,10 +56,10 @@ def _add_complaints(snapshot: Snapshot, complaints: Complaints) -> None:
         snapshot.nvml = NvmlReading(error=complaints.nvml)
     by_bus = {bus_key(gpu.bus_id): gpu for gpu in snapshot.gpus if gpu.bus_id}
     named = [bus for bus, _ in complaints.gpus if bus] + complaints.corrupted
-    alone = {bus_key(bus): bus for bus in reversed(named) if bus_key(bus) not in by_bus}
+    alone = {bus_key(each): each for each in reversed(named) if bus_key(each) not in by_bus}
     buses = list(reversed(alone.values()))  # as they are written first, in the order of the lines
-    for bus, index in zip(buses, _places(snapshot, complaints, buses), strict=True):
-        gpu = by_bus[bus_key(bus)] = GpuReading(index=index, bus_id=bus)
+    for address, index in zip(buses, _places(snapshot, complaints, buses), strict=True):
+        gpu = by_bus[bus_key(address)] = GpuReading(index=index, bus_id=address)
         snapshot.gpus.append(gpu)
     for bus, reason in complaints.gpus:
         if bus is not None:

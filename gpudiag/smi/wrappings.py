@@ -14,15 +14,53 @@ _PANE_BARS = frozenset("\u2502\u2503\u2551")
 _OF_A_TOOL = re.compile(r"\+[-=]{5}|NVSMI LOG|# ?gpu |[a-z][._][a-z]{2,20}(?: \[[a-zA-Z%/]{1,16}\])?, [a-z]")
 
 
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.){0,200000}",?')
+_OF_A_LINE = ("log", "message", "msg", "MESSAGE")
+"""Keys under which a log of JSON has the line itself."""
+
+
 def out_of_json(text: str) -> str:
-    """The output that stands in JSON as a string or a list of lines (Ansible, a CI); else the text itself."""
-    if text.lstrip()[:1] not in ("{", "["):
+    """The output that stands in JSON as a string or a list of lines (Ansible, a CI); else the text itself.
+
+    Of a log that is JSON line by line its lines; of a part of a document the strings that hold an output.
+    """
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return "\n".join(_texts(json.loads(text))) or text
+        except (ValueError, RecursionError):
+            text = "\n".join(_logged_lines(text)) or text
+    if text.count("\\n") < 3 or "\n" not in text.strip():
         return text
+    return _STRING.sub(_output_of, text)
+
+
+def _logged_lines(text: str) -> list[str]:
+    """The lines of a log that is JSON line by line; none where it is not."""
+    found = []
+    for line in filter(str.strip, text.split("\n")):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            return []
+        told = (
+            next((record[key] for key in _OF_A_LINE if key in record), None)
+            if isinstance(record, dict)
+            else None
+        )
+        if not isinstance(told, str):
+            return []
+        found.append(told.rstrip("\n"))
+    return found
+
+
+def _output_of(literal: re.Match[str]) -> str:
+    """A string of JSON in other text: as the lines that it is where a tool of GPUs wrote it."""
+    if literal[0].count("\\n") < 3 or not _OF_A_TOOL.search(literal[0]):
+        return literal[0]
     try:
-        found = list(_texts(json.loads(text)))
-    except (ValueError, RecursionError):
-        return text
-    return "\n".join(found) or text
+        return f"\n{json.loads(literal[0].removesuffix(','))}\n"
+    except ValueError:
+        return literal[0]
 
 
 def _texts(value: Any) -> Iterator[str]:

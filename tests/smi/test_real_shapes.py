@@ -270,14 +270,8 @@ def test_a_shell_where_images_keep_their_work_is_in_a_container() -> None:
 
 
 def test_a_card_without_spare_rows_is_asked_for_its_retired_pages() -> None:
-    text = (
-        "| NVIDIA-SMI 418.40.04    Driver Version: 418.40.04    CUDA Version: 10.1     |\n"
-        "|   0  Tesla K40m          Off  | 00000000:04:00.0 Off |                    3 |\n"
-        "| N/A   38C    P8    21W / 235W |      0MiB / 11441MiB |      0%      Default |\n"
-    )
-    said = answer(text)
-    findings = said["findings"] + said["gpus"][0]["findings"]
-    found = next(f for f in findings if f["rule"] == "ecc-uncorrectable-new")
+    line = "[ 812.4] NVRM: Xid (PCI:0000:04:00): 48, pid=2201, An uncorrectable double bit error\n"
+    found = next(f for f in answer(line)["findings"] if f["rule"] == "ecc-uncorrectable-new")
     steps = [(step["text"], step["command"] or "") for step in found["next_steps"]]
 
     assert any("Retired Pages" in command and "pages" in words for words, command in steps)

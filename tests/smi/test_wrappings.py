@@ -50,6 +50,11 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "forum": lambda text: f"[code]{text}[/code]",
     "ansible": lambda text: json.dumps({"changed": True, "stdout": text, "stdout_lines": text.split("\n")}),
     "lines-of-json": lambda text: json.dumps([{"host": "gpu01", "lines": text.split("\n")}], indent=1),
+    "log-of-json": lambda text: "\n".join(
+        json.dumps({"log": f"{line}\n", "stream": "stdout"}) for line in text.split("\n")
+    ),
+    "part-of-json": lambda text: f'  "rc": 0,\n  "stdout": {json.dumps(text)},\n  "cmd": [\n',
+    "logfmt": lambda text: f"level=info msg=asked\nlevel=info out={json.dumps(text)}\nlevel=info msg=done",
     "bytes-of-python": lambda text: repr(text.encode()),
     "quoted-with-bars": every_line("| "),
     "bullets": every_line("* "),
@@ -97,3 +102,13 @@ def test_a_list_of_gpus_and_slices_says_nothing_of_their_state() -> None:
 
     assert snapshot.paste is not None and snapshot.paste.missing == ["state"]
     assert [device.profile for device in snapshot.gpus[0].mig_devices or ()] == ["1g.10gb"]
+
+
+def test_a_list_in_a_part_of_a_document_has_no_mark_in_its_values() -> None:
+    text = (
+        '    "--query-gpu=name,driver_version,memory.used,memory.total",\n    "--format=csv,noheader"\n  ],\n'
+        '  "stdout": "NVIDIA L4, 570.86.10, 812 MiB, 23034 MiB"\n'
+    )
+
+    assert ["NVIDIA L4"] == [gpu.name for gpu in last(text).gpus]
+    assert [23034 * MIB] == [gpu.memory_total_bytes for gpu in last(text).gpus]

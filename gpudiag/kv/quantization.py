@@ -44,8 +44,8 @@ def weight_format(config: Config, asked: str) -> Format:
     own = OWN_WAYS.get(str(quantization.get("quant_method")).lower())
     found = own(quantization) if own else None
     if found is not None:
-        plain = found[1] if own is _mlx else 16.0  # which converts the embedding and the head, too
-        return Format(found[0], found[1], plain, spared=_spared(quantization))
+        rest = found[1] if own is _mlx else 16.0  # which converts the embedding and the head, too
+        return Format(found[0], found[1], rest, spared=_spared(quantization))
     name = _quantized_name(quantization)
     if name in WEIGHT_BITS:
         bits = _grouped_bits(quantization) or WEIGHT_BITS[name]

@@ -254,6 +254,11 @@ class Stats:
             self._high = max(self._extremes(2))
         return self._high
 
+    @property
+    def highs(self) -> array[float]:
+        """The highest sample of each row, oldest first; just one where all rows have the same."""
+        return self._extremes(2)
+
     def _extremes(self, offset: int) -> array[float]:
         """Of a gauge its minima, which stand in the column after it, or its maxima; else the values."""
         if self._rows is None or self._rows[1] >= self._rows[0].columns.gauge_cells:

@@ -13,6 +13,7 @@ OTHERS_PERCENT = 60.0  # a sibling GPU of the same engine that works this much d
 ASKED_SHARE = 0.8  # of the samples in which somebody asked
 WORKED_PERCENT = 50.0  # a training process that once reached this has work to do
 USUAL_REST = 0.10  # power at rest as a share of the limit, where the GPU was never seen at rest
+BURST_PERCENT = 80.0
 MEMORY_SECONDS = 43_200.0  # how far back that is looked for
 
 
@@ -32,7 +33,7 @@ def load_on(gpu: GpuWindow) -> Load | None:
         if engine.reading.metrics_ok and engine.share("loaded", W5) >= ASKED_SHARE:
             return Load("requests", _asked(engine), engine=engine)
     training = next((p for p in gpu.processes if p.workload.kind == "training" or p.reading.ranks), None)
-    best = _worked_before(gpu, training) if training is not None else 0.0
+    best = max(_worked_before(gpu, training), _bursts(gpu)) if training is not None else 0.0
     if training is not None and best >= WORKED_PERCENT:
         evidence = measured("best_percent", round(best), window=MEMORY_SECONDS)
         return Load("training", (evidence,), process=training)
@@ -52,6 +53,16 @@ def _worked_before(gpu: GpuWindow, process: ProcessWindow) -> float:
         *gpu.track.series("utilization_percent", 3600.0),
     ]
     return max((value for at, value in rows if first <= at <= last), default=0.0)
+
+
+def _bursts(gpu: GpuWindow) -> float:
+    """The height of bursts that go on for longer than two minutes; 0 where there are none.
+
+    Work that has just begun would fill so much of the last five minutes that they were not low.
+    """
+    highs = gpu.over("utilization_percent", W5).highs
+    best = max(highs[: max(1, len(highs) * 3 // 5)])
+    return best if best >= BURST_PERCENT else 0.0
 
 
 def _asked(engine: EngineWindow) -> tuple[Evidence, ...]:

@@ -33,6 +33,15 @@ def _just_loaded() -> Window:
     return s.passes(minutes=2).window
 
 
+def _in_bursts() -> Window:
+    s = Situation()
+    s.gpu(0).shows(
+        memory_used_bytes=60 * GIB, utilization_percent=[95.0, 90.0, *[0.0] * 8], power_watts=200.0
+    )
+    s.runs({0: 60 * GIB}, name="python3", command="torchrun train.py")
+    return s.passes(minutes=6).window
+
+
 def _unread(**engine: Any) -> Window:
     s = starved_server(minutes=0)
     s.serves("vllm", metrics_ok=False, requests_running=None, requests_waiting=None, **engine)
@@ -64,6 +73,13 @@ CASES = [
     Case("the job saves a checkpoint", _checkpoint, "clear"),
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("its server answers since two minutes", _just_loaded, "unjudged"),
+    Case(
+        "a training job in bursts ever since",
+        _in_bursts,
+        "fires",
+        severity="warning",
+        variant="training",
+    ),
     Case("the engine cannot be read", _unread, "unjudged"),
     Case("watched for a minute", lambda: starved_server(minutes=1).window, "unjudged"),
     Case("a training that has just begun to work", _just_begun, "clear"),

@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, Literal
 
-from gpudiag.words import units
+from gpudiag.words import units, words
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans KR', 'Noto Sans', sans-serif"
 
@@ -44,15 +44,11 @@ LARGEST_LETTERS = 14  # on a phone, where the pages' style sheet enlarges the 11
 
 WORDS = {
     "en": {
-        "now": "now", "ago": "{span} ago", "over": "{size} over", "driver": "driver reserve", "free": "free",
-        "weights": "weights", "kv_pool": "KV pool", "runtime": "runtime", "other_process": "other process",
-        "unaccounted": "unaccounted", "filled": "{size} filled",
+        "now": "now", "ago": "{span} ago", "over": "{size} over", "filled": "{size} filled",
         "card": "card: {total}",
     },
     "ko": {
-        "now": "지금", "ago": "{span} 전", "over": "{size} 초과", "driver": "드라이버 예약", "free": "여유",
-        "weights": "가중치", "kv_pool": "KV 풀", "runtime": "런타임", "other_process": "다른 프로세스",
-        "unaccounted": "출처 미상", "filled": "{size} 사용 중",
+        "now": "지금", "ago": "{span} 전", "over": "{size} 초과", "filled": "{size} 사용 중",
         "card": "카드: {total}",
     },
 }  # fmt: skip
@@ -166,10 +162,10 @@ def timeline_svg(
         if curve.style == "line":
             for run in _runs(curve.points, start):
                 drawing.path(_line(run, x, y), stroke="line", width=1.8)
-    words = WORDS[language]
-    ago = words["ago"].format(span=units.duration(span, language))
+    own = WORDS[language]
+    ago = own["ago"].format(span=units.duration(span, language))
     drawing.text(left, height - 4, ago, size=10)
-    drawing.text(right, height - 4, words["now"], anchor="end", size=10)
+    drawing.text(right, height - 4, own["now"], anchor="end", size=10)
     _key(drawing, curves)
     return drawing.svg()
 
@@ -245,7 +241,7 @@ def memory_bar_svg(
     total = ledger.get("total_bytes")
     held = sum(slot.bytes for slot in slots if slot.paint != "card")
     scale = max(total or 0, held, 1)
-    words = WORDS[language]
+    own = WORDS[language]
     over = max(0, held - total) if total else 0
     top, thick, band = (18.0 if over else 2.0), 30.0, 7.0
     lines = slots if legend else []
@@ -259,7 +255,7 @@ def memory_bar_svg(
         long = width * slot.bytes / scale
         drawing.box(at, top, long, thick, slot.paint, f"{slot.label}: {units.size(slot.bytes)}")
         if slot.filled:
-            filled = words["filled"].format(size=units.size(slot.filled))
+            filled = own["filled"].format(size=units.size(slot.filled))
             drawing.box(
                 at, top + thick - band, long * min(1.0, slot.filled / slot.bytes), band, "kv-filled", filled
             )
@@ -270,11 +266,11 @@ def memory_bar_svg(
         at += long
     if over and total:
         drawing.box(
-            edge, top + 7, width - edge, thick - 14, "over", words["over"].format(size=units.size(over))
+            edge, top + 7, width - edge, thick - 14, "over", own["over"].format(size=units.size(over))
         )
         drawing.rule(edge, top - 3, edge, top + thick + 4, "ink", 2)
-        drawing.text(0, 12, words["card"].format(total=units.size(total)), size=11)
-        amount = words["over"].format(size=units.size(over))
+        drawing.text(0, 12, own["card"].format(total=units.size(total)), size=11)
+        amount = own["over"].format(size=units.size(over))
         drawing.text(width, 12, amount, anchor="end", paint="over", size=11)
     _legend(drawing, lines, columns, top + thick + 18, language)
     return drawing.svg()
@@ -300,15 +296,15 @@ class Slot:
 
 
 def _slots(ledger: Mapping[str, Any], language: str) -> list[Slot]:
-    words = WORDS[language]
+    said = words(language)
     slots = []
     reserve = ledger.get("driver_reserved_bytes")
     if reserve:
-        slots.append(Slot(words["driver"], reserve, "driver"))
+        slots.append(Slot(said.LABEL["driver_reserved"], reserve, "driver"))
     for part in ledger["parts"]:
         slots.append(
             Slot(
-                words[part["part"]],
+                said.PARTS[part["part"]],
                 part["bytes"],
                 PART_CLASS[part["part"]],
                 part.get("filled_bytes"),
@@ -317,7 +313,7 @@ def _slots(ledger: Mapping[str, Any], language: str) -> list[Slot]:
         )
     total, held = ledger.get("total_bytes"), sum(slot.bytes for slot in slots)
     if total and total > held:
-        slots.append(Slot(words["free"], total - held, "card"))
+        slots.append(Slot(said.LABEL["free"], total - held, "card"))
     return slots
 
 
@@ -334,8 +330,8 @@ def _legend(drawing: _Drawing, slots: Sequence[Slot], columns: int, top: float, 
 
 def bar_words(ledger: Mapping[str, Any], language: str = "en") -> str:
     """The bar as one sentence, for people who do not see it."""
-    words = WORDS[language]
+    own = WORDS[language]
     said = [f"{slot.label} {units.size(slot.bytes)}" for slot in _slots(ledger, language)]
     if ledger.get("over_capacity_bytes"):
-        said.append(words["over"].format(size=units.size(ledger["over_capacity_bytes"])))
+        said.append(own["over"].format(size=units.size(ledger["over_capacity_bytes"])))
     return ", ".join(said)

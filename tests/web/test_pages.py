@@ -71,6 +71,16 @@ def test_the_pool_is_one_part_with_its_filled_share_inside(page: Page) -> None:
     assert filled["x"] + filled["width"] < pool["x"] + pool["width"]
 
 
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_a_bar_calls_its_parts_as_the_list_below_it_does(page: Page, lang: str) -> None:
+    page.goto(f"/nodes/node-3?lang={lang}")
+    parts = page.locator("svg.chart rect:not(.c-kv-filled) > title").all_text_contents()
+    listed = page.locator(".ledger").inner_text()
+
+    assert len(parts) == 5
+    assert [] == [part for part in parts if part.split(":")[0] not in listed]
+
+
 def test_utilization_and_memory_are_one_picture(page: Page) -> None:
     page.goto("/nodes/node-3")
     picture = page.locator("svg.chart", has=page.locator("path.s-line"))

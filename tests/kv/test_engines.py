@@ -3,7 +3,8 @@
 import pytest
 
 from gpudiag.kv import Answer
-from gpudiag.kv.engines.vllm import Group, Vllm
+from gpudiag.kv.engines.plan import Group
+from gpudiag.kv.engines.vllm import Vllm
 from tests.kv import configs
 from tests.kv.ask import GIB, MIB, ask
 
@@ -97,6 +98,22 @@ def test_a_state_page_decides_the_attention_block_of_a_hybrid(options, expected)
 def test_the_blocks_of_a_smaller_hybrid_as_logged(dtype, tokens):
     """Qwen3.5 9B and 4B: "Setting attention block size to 528 tokens", and twice that with fp8."""
     assert {tokens} == {group.tokens for group in groups(ask("qwen3.5-9b", engine="vllm", kv_dtype=dtype))}
+
+
+@pytest.mark.parametrize(("tokens", "gib"), [(30_000, 6.66), (13_528, 5.44)])
+def test_vllm_needs_as_much_for_deepseek_v4_as_it_says_when_it_refuses(tokens, gib):
+    """V4-Flash, vLLM 0.22, offline: "6.66 GiB KV cache is needed"; 5.44 GiB would hold 13,528 tokens."""
+    options = {"engine_version": "0.22.0", "max_num_batched_tokens": 16_384, "tp": 2}
+    answer = ask("deepseek-v4-flash", tokens=tokens, engine="vllm", **options)
+
+    assert answer.bytes_per_request / GIB == pytest.approx(gib, abs=0.005)
+
+
+def test_newer_vllm_packs_the_pages_of_deepseek_v4_without_padding():
+    """V4-Pro in the planner of 0.33: 30 and 31 compressed layers, 3,745 blocks for 100,000 tokens."""
+    answer = ask("deepseek-v4-pro", tokens=100_000, engine="vllm", max_num_batched_tokens=8192)
+
+    assert (answer.engine.unit_bytes, answer.engine.units(100_000)) == (1_435_968, 3745)
 
 
 def test_blocks_of_a_hybrid_are_multiples_of_the_block_size_that_is_asked_for():

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import NamedTuple
 
-from gpudiag.kv.cache import V4_ROW, fullest, partition, rate, state_bytes
+from gpudiag.kv.cache import fullest, partition, rate, state_bytes
 from gpudiag.kv.engines.base import GIB, Budget, Engine
+from gpudiag.kv.engines.compressed import BLOCK as COMPRESSED_BLOCK
+from gpudiag.kv.engines.compressed import compressed_plan
+from gpudiag.kv.engines.plan import Group, Plan
 from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
 from gpudiag.kv.note import Note, note
 
@@ -22,29 +24,9 @@ GRAPHS_BEFORE_POOL_SINCE = (0, 21)
 TOKENS_BY_CONCURRENCY_SINCE = (0, 20, 1)
 UTILIZATION_092_SINCE = (0, 30)
 CHECKPOINTS_SINCE = (0, 33)
+PACKED_SINCE = (0, 33)  # at the latest
 BIG_GPU = 70 * GIB
 LARGE_GPU = 160 * GIB
-
-
-class Group(NamedTuple):
-    """Layers that share a block table. `tokens` per block; `window` limits.
-
-    `state` is how many blocks a recurrent state takes, without drafts; 0 for what grows.
-    """
-
-    tokens: int
-    window: int | None = None
-    chunked: bool = False
-    state: int = 0
-    positions: int = 0
-
-
-class Plan(NamedTuple):
-    """How the cache is cut: bytes of one block over all layers of a group, and the groups."""
-
-    block_bytes: int
-    groups: tuple[Group, ...]
-    constant_bytes: int = 0
 
 
 class Vllm(Engine):
@@ -71,13 +53,18 @@ class Vllm(Engine):
         if isinstance(part, State):
             stage = fullest(self.stages, self.storage, 1)
             return Plan(stage.fixed_bytes(self.storage, 1), (Group(1, state=1),))
+        if isinstance(part, CompressedLatent):
+            return self._compressed()
         size = self._block_size(parts)
         stage = fullest(self.stages, self.storage, size)
         per_token = sum(count * rate(one, self.storage) for one, count in stage.parts)
-        rows = sum(count for one, count in stage.parts if isinstance(one, CompressedLatent))
-        window = part.window - 1 if isinstance(part, CompressedLatent) else 0
-        constant = rows * V4_ROW * (window + self.in_flight)
-        return Plan(per_token * size, (self._group(part, size),), constant)
+        return Plan(per_token * size, (self._group(part, size),))
+
+    def _compressed(self) -> Plan:
+        version, block = self.setup.version, self.setup.block_size or COMPRESSED_BLOCK
+        stage = fullest(self.stages, self.storage, block)
+        parts = [(part, count) for part, count in stage.parts if isinstance(part, CompressedLatent)]
+        return compressed_plan(parts, block, padded=version is not None and version < PACKED_SINCE)
 
     def _grouped(self) -> Plan:
         """Groups of equally many layers and equal pages, so that any group can take any block."""
@@ -163,7 +150,7 @@ class Vllm(Engine):
     def _block_size(self, parts: list[Part]) -> int:
         if self.setup.block_size:
             return self.setup.block_size
-        latent = any(isinstance(part, (Latent, CompressedLatent)) and part.index_dim for part in parts)
+        latent = any(isinstance(part, Latent) and part.index_dim for part in parts)
         return LATENT_BLOCK if latent else BLOCK
 
     @property
@@ -199,8 +186,7 @@ class Vllm(Engine):
         return self.plan.block_bytes
 
     def units(self, tokens: int) -> int:
-        constant = -(-self.plan.constant_bytes // self.unit_bytes)
-        return constant + sum(self._blocks(group, tokens) for group in self.plan.groups)
+        return sum(self._blocks(group, tokens) for group in self.plan.groups)
 
     def _blocks(self, group: Group, tokens: int) -> int:
         if group.state:
@@ -220,7 +206,7 @@ class Vllm(Engine):
             for group in self.plan.groups
             if group.state or group.positions or (group.window is not None and tokens > group.window)
         )
-        return blocks * self.unit_bytes + self.plan.constant_bytes
+        return blocks * self.unit_bytes
 
     def pool_blocks(self, pool: int) -> int:
         return self.pool_units(pool)

@@ -179,7 +179,7 @@ def _area(drawing: _Drawing, curve: Series, x: Any, y: Any, bottom: float) -> No
 
 def _key(drawing: _Drawing, curves: Sequence[Series]) -> None:
     """The names of the curves above the picture, each beside its stroke."""
-    at = 0.0
+    at = 4.0
     for curve in reversed(curves):
         if curve.style == "line":
             drawing.rule(at, 9, at + 14, 9, "line", 2.4)

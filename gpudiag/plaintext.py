@@ -53,9 +53,13 @@ def fleet_text(
     together: Collection[dict[str, Any]] = (),
     width: int = WIDTH,
     colour: bool = False,
+    site: str = "",
 ) -> str:
-    """The fleet, a line a node, worst first as it comes; before it what is found of many nodes `together`."""
-    return _Layout(language, width, colour).fleet(items, together)
+    """The fleet, a line a node, worst first as it comes; before it what is found of many nodes `together`.
+
+    `site` is where the API is reached, to be asked about the worst node next.
+    """
+    return _Layout(language, width, colour, site).fleet(items, together)
 
 
 class _Layout:
@@ -265,6 +269,9 @@ class _Layout:
             shown = self.severity(verdict["severity"]) + " " * (word - cells(plain_word))
             start = f"{pad(cut(item['node'], name), name)}  {shown}  "
             lines.append(start + cut(verdict["headline"], self.width - name - word - 4))
+        if self.site and items[0]["verdict"]["severity"] != "ok":
+            ask = f"curl '{self.site}/diagnose?node={items[0]['node']}'"
+            lines += ["", self.words.LABEL["why_node"].format(command=ask)]
         if any(item.get("source") == "simulated" for item in items):
             lines += ["", self.words.LABEL["simulated"]]
         return "\n".join(lines) + "\n"

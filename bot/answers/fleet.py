@@ -8,6 +8,7 @@ from bot.numbers import span
 from bot.questions import Json
 from bot.request import Request, Target
 from bot.words import state_word
+from gpudiag.words import words
 
 ROWS = 60
 MENU = 40
@@ -39,13 +40,17 @@ def of_nodes(nodes: list[Json], asking: Asking, only_problems: bool = False) -> 
     severities = [severity(node, asking) for node in nodes]
     shown = [node for node, state in zip(nodes, severities, strict=True) if state in BAD or not only_problems]
     worst = next((state for state in BAD if state in severities), "ok")
+    notes = [asking.say("fleet.more", count=len(shown) - ROWS)] if len(shown) > ROWS else []
+    if worst != "ok" and asking.place is None:  # a chat has a menu for it
+        why = asking.command(f"why {shown[0]['node']}")
+        notes.append(words(asking.lang).LABEL["why_node"].format(command=why))
     return Answer(
         headline=headline(nodes, severities, asking),
         lang=asking.lang,
         state=worst,
         facts=ages(nodes, severities, asking),
         table=table(shown, asking) if shown else None,
-        notes=(asking.say("fleet.more", count=len(shown) - ROWS),) if len(shown) > ROWS else (),
+        notes=tuple(notes),
         actions=(
             Action(asking.say("b.problems"), "ask", "status problems"),
             Action(asking.say("b.idle"), "tell", "idle 10"),

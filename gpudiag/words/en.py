@@ -315,6 +315,7 @@ CHANGED = {  # what came and went on a node
     "opened": "opened",
     "resolved": "ended",
     "gone": "gone with its GPU or process",
+    "why_node": "Why a node is so: {command}",
 }
 DISAGREEMENT = (
     "{gpus}: calculated and measured memory differ by {share}. Usually the engine runs with other options "

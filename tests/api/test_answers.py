@@ -159,6 +159,7 @@ def test_the_fleet_as_text_says_what_is_found_of_many_and_what_to_do_where_nothi
     assert "gpudiag agent --api" in nothing
     assert said[0].startswith("warning  3 of 4 nodes went silent at once")
     assert len([line for line in said if line.startswith("node-")]) == 4
+    assert said[-1].startswith("Why a node is so: curl 'http://") and "/diagnose?node=node-" in said[-1]
 
 
 def test_a_window_is_judged_by_what_lies_in_it(node: ReportingNode, api: Api) -> None:
@@ -180,6 +181,40 @@ def test_the_past_is_judged_again(node: ReportingNode, api: Api) -> None:
     assert api.client.diagnosis("node-3")["verdict"]["severity"] == "critical"
     assert api.client.diagnosis("node-3", at=before)["verdict"]["rule"] == "kv-pool-reserved-idle"
     assert api.client.diagnosis("node-3", at="4m")["verdict"]["rule"] == "kv-pool-reserved-idle"
+
+
+def rules_in(said: dict[str, Any]) -> list[str]:
+    """The rules of all findings, in order."""
+    return [f["rule"] for f in said["findings"]] + [f["rule"] for g in said["gpus"] for f in g["findings"]]
+
+
+def test_what_another_finding_accounts_for_is_not_named_of_the_past_either(
+    node: ReportingNode, api: Api
+) -> None:
+    node.serves_idle_vllm()
+    node.serves("vllm", metrics_ok=False, health_ok=False, port_open=True)
+    node.passes(minutes=2)
+    before = rules_in(api.client.diagnosis("node-3"))
+    node.serves("vllm", port_open=False, parent_alive=False)
+    node.runs(pid=4121, parent_pid=1, parent_name="systemd")
+    node.passes(minutes=1)
+    now = rules_in(api.client.diagnosis("node-3"))
+
+    assert ("engine-metrics-unreachable" in before, "engine-metrics-unreachable" in now) == (True, False)
+    assert rules_in(api.client.diagnosis("node-3", at=api.clock.now)) == now
+
+
+def test_what_several_nodes_showed_together_is_told_of_the_past(node: ReportingNode, api: Api) -> None:
+    for _ in range(3):
+        node.gpu(0).shows(clocks_event_reasons=0x80, utilization_percent=90.0)
+        node.passes(minutes=1)
+        node.gpu(0).shows(clocks_event_reasons=0x1, utilization_percent=0.0)
+        node.passes(minutes=11)
+    api.parts.writer.do(lambda: api.parts.clockwork.rounds.judge_together(api.clock.now))
+    now = rules_in(api.client.diagnosis("node-3"))
+
+    assert "finding-flapping" in now
+    assert "finding-flapping" in rules_in(api.client.diagnosis("node-3", at=api.clock.now))
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])

@@ -46,6 +46,14 @@ def test_a_script_learns_that_a_question_was_wrong(question: str, code: int, lan
     assert code == answer_text(question, Asking(ExampleApi(lang), lang=lang)).exit_code
 
 
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_a_terminal_reads_what_to_ask_about_the_worst_node(lang: str):
+    answer = answer_text("status", Asking(ExampleApi(lang), lang=lang, prefix="gpudiag ask"))
+
+    assert answer.table is not None
+    assert answer.notes[-1].endswith(f'`gpudiag ask "why {answer.table.rows[0][0]}"`')
+
+
 def test_a_script_learns_that_the_doctor_reached_no_api():
     assert 3 == answer_text("doctor", Asking(Api("http://127.0.0.1:9"))).exit_code
 

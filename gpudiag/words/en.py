@@ -193,6 +193,15 @@ LINE = {  # a verdict's headline where a line of this kind is all that was paste
     "command_not_found": "cannot tell: the shell does not find nvidia-smi",
     "sxid": "cannot tell: an NVSwitch reported an event that it does not call fatal",
     "out_of_memory": "cannot tell: a program got no more GPU memory, and the text does not say how much",
+    "aer": "cannot tell: PCIe error reports that do not show a fault of a GPU",
+    "oom_kill": "cannot tell: host memory ran out and Linux ended a program, perhaps not one of a GPU",
+    "cuda_driver_too_old": "cannot tell how the GPUs are: the program asks for a newer driver",
+    "cuda_driver_mismatch": "cannot tell how the GPUs are: CUDA's library is not the loaded driver's",
+    "cuda_no_device": "cannot tell: a program sees no GPU, and the text does not say why",
+    "cuda_busy": "cannot tell: CUDA calls the GPUs busy or unavailable",
+    "cuda_fault": "cannot tell: a kernel of a program failed; most often that is the program's own fault",
+    "cuda_unknown": "cannot tell: CUDA does not start, and does not say why",
+    "container_without_gpus": "cannot tell how the GPUs are: Docker knows no runtime for GPUs",
 }
 LINE_NEXT = {  # and what to do next
     "command_not_found": (
@@ -213,6 +222,54 @@ LINE_NEXT = {  # and what to do next
         "and see who is on the GPU while the program runs: `nvidia-smi "
         "--query-compute-apps=pid,name,used_memory --format=csv`. `gpudiag kv MODEL TOKENS xREQUESTS on GPU` "
         "calculates what a language model needs."
+    ),
+    "aer": (
+        "A corrected report cost a repeat and lost nothing; many within half an hour, or one that was "
+        "not corrected, tell of a bad link. The device that a line names need not be a GPU. Next: "
+        "`lspci -nn -d 10de:` shows which addresses are GPUs, `sudo dmesg -T | grep -i aer | tail -50` "
+        "how often it comes; paste that here, or `nvidia-smi -q`, which has the replay counters."
+    ),
+    "oom_kill": (
+        "It is the machine's own memory or a container's limit, not the GPU's. Next: `sudo dmesg -T | "
+        "grep -i -A2 'oom-kill'` shows which limit it met; ask the program's owner whether it used a "
+        "GPU, and raise its memory or start fewer data loader workers."
+    ),
+    "cuda_driver_too_old": (
+        "The program's CUDA is newer than the driver allows. Next: `nvidia-smi` shows the driver and "
+        "the highest CUDA version that it runs; install a newer driver, or take a build or an image "
+        "for that version."
+    ),
+    "cuda_driver_mismatch": (
+        "Most often the driver was updated without a reboot, or a container brings a library of its "
+        "own. Next: compare `cat /proc/driver/nvidia/version` with `ldconfig -p | grep libcuda`; in a "
+        "container look for cuda-compat in LD_LIBRARY_PATH. After an update, reboot once the jobs have "
+        "ended."
+    ),
+    "cuda_no_device": (
+        "The driver may not run, the container may have been started without GPUs, or "
+        "CUDA_VISIBLE_DEVICES may hide them. Next: run `nvidia-smi` in the same place and paste what "
+        "it says; `echo $CUDA_VISIBLE_DEVICES` must name GPUs that are there; a container needs "
+        "`--gpus all`."
+    ),
+    "cuda_busy": (
+        "A process may hold the GPU in exclusive mode, MIG may be on without an instance, or the GPU "
+        "may wait for a reset. Next: paste `nvidia-smi` and `nvidia-smi -q | grep -E -A2 'Compute "
+        "Mode|MIG Mode'`."
+    ),
+    "cuda_fault": (
+        "Such an error ends the program and mostly leaves the GPU well. Next: `sudo dmesg -T | grep -i "
+        "xid` shows what the driver logged with it: 13, 31 and 43 are the program's; paste any other "
+        "here. `compute-sanitizer` shows where the program went wrong."
+    ),
+    "cuda_unknown": (
+        "Device files may be missing, as in a container or after sleep, or a GPU does not answer. "
+        "Next: paste `nvidia-smi` from the same place and `sudo dmesg -T | grep -i -E 'nvrm|xid' | "
+        "tail -30`; `ls -l /dev/nvidia*` has to show nvidia-uvm."
+    ),
+    "container_without_gpus": (
+        "The NVIDIA Container Toolkit is missing, or Docker was not told of it. Next: install it, then "
+        "`sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker, which may end "
+        "running containers. `nvidia-smi` on the host says how the GPUs are."
     ),
 }
 ALSO = "also seen"

@@ -187,6 +187,16 @@ LINE = {
     "command_not_found": "판단할 수 없습니다: 셸이 nvidia-smi를 찾지 못합니다",
     "sxid": "판단할 수 없습니다: NVSwitch가 치명적이라고 하지 않은 이벤트를 보고했습니다",
     "out_of_memory": "판단할 수 없습니다: 프로그램이 GPU 메모리를 받지 못했으나 크기가 텍스트에 없습니다",
+    "aer": "판단할 수 없습니다: PCIe 오류 보고는 있으나 GPU의 고장을 보여 주지는 않습니다",
+    "oom_kill": "판단할 수 없습니다: 호스트 메모리 부족으로 종료된 프로그램이 GPU를 썼는지 보이지 않습니다",
+    "cuda_driver_too_old": "GPU의 상태는 판단할 수 없습니다: 프로그램에 더 새로운 드라이버가 필요합니다",
+    "cuda_driver_mismatch": "GPU의 상태는 판단할 수 없습니다: CUDA 라이브러리가 로드된 드라이버의 것이 "
+    "아닙니다",
+    "cuda_no_device": "판단할 수 없습니다: 프로그램에 GPU가 보이지 않으나 이유가 텍스트에 없습니다",
+    "cuda_busy": "판단할 수 없습니다: CUDA가 GPU를 사용 중이거나 쓸 수 없다고 합니다",
+    "cuda_fault": "판단할 수 없습니다: 프로그램의 커널이 실패했습니다. 대부분은 프로그램 자체의 문제입니다",
+    "cuda_unknown": "판단할 수 없습니다: CUDA가 시작되지 않으나 이유를 말하지 않습니다",
+    "container_without_gpus": "GPU의 상태는 판단할 수 없습니다: Docker에 GPU 런타임이 없습니다",
 }
 LINE_NEXT = {
     "command_not_found": (
@@ -207,6 +217,63 @@ LINE_NEXT = {
         "적습니다). 프로그램이 도는 동안 GPU에 누가 있는지도 보십시오: `nvidia-smi "
         "--query-compute-apps=pid,name,used_memory --format=csv`. 언어 모델에 필요한 메모리는 "
         "`gpudiag kv MODEL TOKENS xREQUESTS on GPU`로 계산합니다."
+    ),
+    "aer": (
+        "정정된 보고는 한 번 다시 보낸 것으로 잃은 데이터가 없습니다. 30분 안에 많이 나오거나 정정되지 "
+        "않은 보고가 있으면 링크가 나쁜 것입니다. 줄에 나온 장치가 "
+        "GPU가 아닐 수도 있습니다. 다음: `lspci -nn -d 10de:`로 어느 주소가 GPU인지, `sudo dmesg -T | "
+        "grep -i aer | tail "
+        "-50`으로 얼마나 자주 나오는지 확인해 여기에 붙여넣으십시오. `nvidia-smi -q`에는 재전송 카운터가 "
+        "있습니다."
+    ),
+    "oom_kill": (
+        "GPU 메모리가 아니라 장비의 메모리나 컨테이너의 한도가 모자란 것입니다. 다음: `sudo dmesg -T | "
+        "grep -i -A2 'oom-kill'`로 어떤 "
+        "한도에 걸렸는지 확인하십시오. 그 프로그램이 GPU를 썼는지 소유자에게 묻고, 메모리를 늘리거나 "
+        "데이터 로더 워커를 줄이십시오."
+    ),
+    "cuda_driver_too_old": (
+        "프로그램의 CUDA가 드라이버가 지원하는 것보다 새롭습니다. 다음: `nvidia-smi`에 드라이버와 "
+        "지원하는 가장 높은 CUDA 버전이 나옵니다. 드라이버를 "
+        "올리거나, 그 버전에 맞는 빌드나 이미지를 쓰십시오."
+    ),
+    "cuda_driver_mismatch": (
+        "대부분은 드라이버를 업데이트하고 재부팅하지 않았거나, 컨테이너에 다른 라이브러리가 들어 있는 "
+        "경우입니다. 다음: `cat "
+        "/proc/driver/nvidia/version`과 `ldconfig -p | grep libcuda`를 비교하고, 컨테이너라면 "
+        "LD_LIBRARY_PATH에 "
+        "cuda-compat이 있는지 보십시오. 업데이트한 뒤라면 작업이 끝난 다음 재부팅하십시오."
+    ),
+    "cuda_no_device": (
+        "드라이버가 동작하지 않거나, 컨테이너를 GPU 없이 시작했거나, CUDA_VISIBLE_DEVICES가 가렸을 수 "
+        "있습니다. 다음: 같은 곳에서 "
+        "`nvidia-smi`를 실행해 출력을 붙여넣으십시오. `echo $CUDA_VISIBLE_DEVICES`에는 실제로 있는 GPU가 "
+        "나와야 합니다. 컨테이너에는 "
+        "`--gpus all`이 필요합니다."
+    ),
+    "cuda_busy": (
+        "다른 프로세스가 전용 모드로 GPU를 쓰고 있거나, MIG가 켜져 있는데 인스턴스가 없거나, GPU에 "
+        "리셋이 필요할 수 있습니다. 다음: `nvidia-smi`와 "
+        "`nvidia-smi -q | grep -E -A2 'Compute Mode|MIG Mode'`의 출력을 붙여넣으십시오."
+    ),
+    "cuda_fault": (
+        "이런 오류로 프로그램은 끝나지만 GPU는 대부분 정상입니다. 다음: `sudo dmesg -T | grep -i xid`로 "
+        "드라이버가 함께 기록한 것을 확인하십시오. "
+        "13, 31, 43은 프로그램의 문제이고, 다른 번호가 있으면 여기에 붙여넣으십시오. "
+        "`compute-sanitizer`는 프로그램의 어디가 잘못되었는지 보여 줍니다."
+    ),
+    "cuda_unknown": (
+        "컨테이너 안이나 절전 뒤처럼 장치 파일이 없거나, GPU가 응답하지 않을 수 있습니다. 다음: 같은 "
+        "곳에서 실행한 `nvidia-smi`와 `sudo dmesg -T "
+        "| grep -i -E 'nvrm|xid' | tail -30`의 출력을 붙여넣으십시오. `ls -l /dev/nvidia*`에는 "
+        "nvidia-uvm이 있어야 합니다."
+    ),
+    "container_without_gpus": (
+        "NVIDIA Container Toolkit이 없거나 Docker에 설정되지 않았습니다. 다음: 설치한 뒤 `sudo "
+        "nvidia-ctk runtime "
+        "configure --runtime=docker`를 실행하고 Docker를 재시작하십시오. 재시작하면 실행 중인 컨테이너가 "
+        "끝날 수 있습니다. GPU의 상태는 호스트의 "
+        "`nvidia-smi`에 나옵니다."
     ),
 }
 ALSO = "함께 보임"

@@ -19,11 +19,12 @@ MOST_GPUS = 64
 _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind, reason)
     for pattern, kind, reason in (
-        (r"driver/library version mismatch|API mismatch", "library_mismatch", "library_mismatch"),
+        (r"driver/library version mismatch|API mismatch|NVML/RM version mismatch|LibRmVersionMismatch|LIB_RM_VERSION_MISMATCH", "library_mismatch", "library_mismatch"),
         (r"No devices were found", "no_devices", "not_found"),
         (r"couldn.t communicate with the NVIDIA driver", "driver_not_loaded", "driver_not_loaded"),
         (r"Failed to initialize NVML: Driver Not Loaded", "driver_not_loaded", "driver_not_loaded"),
         (r"nvml error: driver not loaded|NVML_?Error_DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED|nvidia_?driver[_ ]not[_ ]loaded", "driver_not_loaded", "driver_not_loaded"),
+        (r"modprobe: (?:FATAL: Module nvidia\b|ERROR: could not insert '?nvidia\b)", "driver_not_loaded", "driver_not_loaded"),
         (r"couldn.t find (?:the )?libnvidia-ml|libnvidia-ml\.so(?:\.1)?: cannot open|NVML Shared Library Not Found|NVML_ERROR_LIBRARY_NOT_FOUND",
          "library_not_found", "library_not_found"),
         (r"nvidia-smi['’\"]?: (?:command )?not found|command not found: nvidia-smi|Command 'nvidia-smi' not found|"
@@ -47,6 +48,17 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"\berror 802\b|: system not yet initialized|\b(?:CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady)\b",
          "system_not_ready", "unknown_error"),
         (r"infoROM is corrupted", "inforom_corrupted", "unknown_error"),
+        # What a program or a container was refused: it tells little of the GPUs.
+        (r"NVIDIA driver on your system is too old|CUDA driver version is insufficient|unsatisfied condition: cuda ?>|\berror 804\b|"
+         r"forward compatibility was attempted|cudaErrorInsufficientDriver", "cuda_driver_too_old", "unknown_error"),
+        (r"\berror 803\b|unsupported display driver / cuda driver combination|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|cudaErrorSystemDriverMismatch",
+         "cuda_driver_mismatch", "unknown_error"),
+        (r"No CUDA GPUs are available|no CUDA-capable device is detected|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice", "cuda_no_device", "unknown_error"),
+        (r"CUDA-capable device\(?s?\)? (?:is/are|is|are) busy or unavailable|cudaErrorDevicesUnavailable", "cuda_busy", "unknown_error"),
+        (r"an illegal memory access was encountered|unspecified launch failure|device-side assert triggered|"
+         r"(?:CUDA_ERROR_|cudaError)(?:ILLEGAL_ADDRESS|IllegalAddress|LAUNCH_FAILED|LaunchFailure|ASSERT\b|Assert\b)", "cuda_fault", "unknown_error"),
+        (r"CUDA unknown error|library init failure: 999|CUDA_ERROR_UNKNOWN\b|cudaErrorUnknown\b", "cuda_unknown", "unknown_error"),
+        (r"could not select device driver .{0,40}\[\[gpu\]\]", "container_without_gpus", "unknown_error"),
     )
 )  # fmt: skip
 NVML_AS_A_WHOLE = (
@@ -62,7 +74,11 @@ OF_ONE_GPU = {
 _WORTH = (
     "ismatch", "o devices", "ommunicate", "NVML", "ibnvidia", "ot found", "ecognized", "evice handle", "lost",
     "reset", "ot loaded", "ot Found", "nfoROM", "ermissions", "fallen off", "uch file", "LOST", "RESET", "NOT_LOADED",
-    "nvidia-smi", "ncorrectable", "UNCORRECTABLE", "802", "yet initialized", "NOT_READY", "NotReady",
+    "nvidia-smi", "ncorrectable", "UNCORRECTABLE", "802", "803", "804", "yet initialized", "NOT_READY", "NotReady",
+    "modprobe", "too old", "insufficient", "Insufficient", "unsatisfied", "compatibility was", "unsupported display",
+    "Mismatch", "MISMATCH", "No CUDA", "CUDA-capable", "CUDA unknown", "NO_DEVICE", "ErrorNoDevice", "Unavailable",
+    "illegal mem", "launch fail", "assert trig", "ILLEGAL_ADDRESS", "IllegalAddress", "LAUNCH_FAILED", "LaunchFailure",
+    "ERROR_ASSERT", "ErrorAssert", "ERROR_UNKNOWN", "ErrorUnknown", "init failure", "[[gpu]]",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(

@@ -7,7 +7,7 @@ import pytest
 from gpudiag.examine import examine
 from gpudiag.explain import Diagnosis, explain
 from gpudiag.smi import read, window_of
-from gpudiag.words import Language
+from gpudiag.words import Language, words
 from tests.smi import writers
 from tests.smi.tables import gpu, machine
 
@@ -45,6 +45,18 @@ CANNOT_START = {
         "[    7.2] NVRM: The system BIOS may have misconfigured your GPU.\n"
         "[    7.4] NVRM: The NVIDIA probe routine failed for 1 device(s)."
     ),
+}
+
+LITTLE = {  # what little a line tells
+    "aer": "nvidia 0000:2b:00.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Transmitter ID)",
+    "oom_kill": "[ 91.2] Out of memory: Killed process 771 (java) total-vm:9kB, anon-rss:8kB",
+    "cuda_driver_too_old": "RuntimeError: The NVIDIA driver on your system is too old (found version 11080).",
+    "cuda_driver_mismatch": "Error 803: system has unsupported display driver / cuda driver combination",
+    "cuda_no_device": "RuntimeError: No CUDA GPUs are available",
+    "cuda_busy": "CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+    "cuda_fault": "torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
+    "cuda_unknown": "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment",
+    "container_without_gpus": 'docker: could not select device driver "" with capabilities: [[gpu]]',
 }
 
 
@@ -106,3 +118,32 @@ def test_topology_of_peers_names_every_gpu() -> None:
     text = " \tGPU0\tGPU1\t\n GPU0\tX\tOK\t\n GPU1\tCNS\tX\t\n\nLegend:\n\n  X    = Self\n"
 
     assert [0, 1] == [gpu.index for gpu in read(text, now=1.0).snapshots[-1].gpus]
+
+
+@pytest.mark.parametrize(("kind", "line"), LITTLE.items(), ids=LITTLE.keys())
+def test_a_line_that_tells_little_gets_the_next_step(kind: str, line: str) -> None:
+    for language in ("en", "ko"):
+        said = diagnosis(line, language)
+
+        assert ("unknown", "not-enough-evidence") == (said.verdict["severity"], said.verdict["rule"])
+        assert words(language).LINE[kind] == said.verdict["headline"]
+        assert [words(language).LINE_NEXT[kind]] == said.notes
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-31-generic",
+        "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
+    ],
+)
+def test_a_module_that_cannot_be_loaded_is_a_driver_that_is_not(line: str) -> None:
+    assert "nvml-unavailable" == diagnosis(line).verdict["rule"]
+
+
+def test_a_library_of_another_version_is_told_in_every_wording() -> None:
+    for line in (
+        "pynvml.NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch.",
+        "nvml error: NVML_ERROR_LIB_RM_VERSION_MISMATCH",
+    ):
+        assert "driver-library-mismatch" == diagnosis(line).verdict["rule"]

@@ -276,6 +276,26 @@ def test_tensorrt_llm_keeps_window_layers_at_full_length():
     assert answer.pool_tokens == 8224
 
 
+def test_tensorrt_llm_takes_its_share_of_what_is_free_as_logged():
+    """Llama 3.1 8B fp8 on 31.84 GiB: 17.83 GiB available, 16.05 allocated for 263,008 tokens."""
+    answer = ask("llama-3.1-8b", engine="tensorrt-llm", kv_dtype="fp8", weights_dtype="fp8", gpu=31.84)
+    budget = answer.budget
+    free = answer.engine.setup.gpu_bytes - answer.weights_bytes - budget.non_torch_bytes
+
+    assert budget.pool_bytes / free == pytest.approx(16.05 / 17.83, rel=1e-3)
+    assert "free-share" in {note.key for note in answer.notes}
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [(configs.GPT_OSS_20B, True), (configs.QWEN35_27B, True), (configs.LLAMA_8B, False)],
+)
+def test_llama_cpp_is_said_to_keep_windows_and_states_per_slot(config, said):
+    keys = {note.key for note in ask(config, engine="llama.cpp").notes}
+
+    assert said == ("llama-slots" in keys)
+
+
 @pytest.mark.parametrize(
     "engine", ["tensorrt-llm", "lmdeploy", "tgi", "ollama", "llama.cpp", "sglang", "vllm"]
 )

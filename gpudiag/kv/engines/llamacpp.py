@@ -87,6 +87,8 @@ class LlamaCpp(Engine):
         parts = [part for part, _ in self.stage(tokens).parts]
         if any(window_of(part) for part in parts):
             found.append(note("llama-window", batch=self.micro_batch))
+        if self.name == LlamaCpp.name and self.fixed_bytes(2**30):
+            found.append(note("llama-slots"))
         if self.has_windows and not self.cuts_windows:
             found.append(note("llama-window-off"))
         if self.setup.speculative:

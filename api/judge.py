@@ -156,7 +156,8 @@ class Judge:
         state.waits, state.judged_time = False, window.time
         checkup = judge(window, self.rules, now)
         changes = self._reconciled(state, checkup, keep)
-        checkup.findings = self._shown(changes.open, checkup, window)
+        about = self.together.about(checkup.node)
+        checkup.findings = self.shown(changes.open, checkup, window, about)
         state.checkup = checkup
         state.headlines = {}  # another one: who puts the last checkup in words just now fills the old one
         state.said.clear()
@@ -180,15 +181,14 @@ class Judge:
             state.open[key].finding.state = before
         return changes
 
-    def _shown(
-        self, open_findings: dict[Key, OpenFinding], checkup: Checkup, window: Window
+    def shown(
+        self, open_findings: dict[Key, OpenFinding], checkup: Checkup, window: Window, about: list[Finding]
     ) -> list[Finding]:
-        """What is seen and what is still open.
+        """What is seen, what is still open, and what was found of the node among several (`about`).
 
         Of a silent node only what silence cannot end; no good news of a GPU that nobody saw lately.
         """
         findings = still_open(open_findings, checkup, self.rules)
-        about = self.together.about(checkup.node)
         if any(finding.rule == STALE for finding in checkup.findings):
             seen = {id(finding) for finding in checkup.findings}
             findings = [f for f in findings if id(f) in seen or survives_silence(f, self.rules)]

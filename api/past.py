@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from api.judge import Judge
 from api.nodes import NodeState
-from gpudiag.changes import key_of
-from gpudiag.examine import examine, precedence
+from api.together import FLEET_ID
+from gpudiag.changes import OpenFinding, key_of
+from gpudiag.examine import examine
 from gpudiag.model import Checkup
 from gpudiag.window import Window
 
@@ -21,13 +22,22 @@ def judged_then(
     if window is None:
         return None
     checkup = examine(window, judge.rules, at)
-    known = {key_of(f): f for f in (e.finding for e in judge.store.episodes.open_at(state.id, at))}
+    known = {key_of(entry.finding): entry for entry in _open_at(judge, state.id, at)}
     for finding in checkup.findings:
-        before = known.pop(key_of(finding), None)
+        before = known.get(key_of(finding))
         if before is not None:
-            finding.id, finding.since, finding.state = before.id, before.since, before.state
-    for finding in known.values():
-        finding.state = "open" if finding.state in ("resolved", "gone") else finding.state
-        checkup.findings.append(finding)
-    checkup.findings.sort(key=lambda finding: precedence(finding, judge.rules))
+            same = before.finding
+            finding.id, finding.since, finding.state = same.id, same.since, same.state
+    several = [entry.finding for entry in _open_at(judge, FLEET_ID, at)]
+    about = [finding for finding in several if judge.together.host_of(finding) == state.name]
+    checkup.findings = judge.shown(known, checkup, window, about)
     return window, checkup
+
+
+def _open_at(judge: Judge, node_id: int, at: float) -> list[OpenFinding]:
+    """What was open then, as it was called then: whatever ended since was not over."""
+    entries = judge.store.episodes.open_at(node_id, at)
+    for entry in entries:
+        if entry.finding.state in ("resolved", "gone"):
+            entry.finding.state = "open"
+    return entries

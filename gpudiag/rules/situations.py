@@ -52,6 +52,8 @@ def idle_h100(index: int) -> GpuReading:
         memory_reserved_bytes=616_000_000,
         power_watts=69.0,
         power_limit_watts=700.0,
+        encoder_percent=0.0,
+        decoder_percent=0.0,
         power_limit_default_watts=700.0,
         power_limit_max_watts=700.0,
         sm_clock_megahertz=345.0,

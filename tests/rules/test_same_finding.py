@@ -119,7 +119,7 @@ def test_on_the_page_another_sentence_or_severity_stands_alone() -> None:
     other = {**seen(2, "3"), "headline": "GPU 2 is very hot"}
     found = together([seen(0, "3"), seen(1, "3", "critical"), other])
 
-    assert ["GPU 0 is hot", "GPU 1 is hot", "GPU 2 is very hot"] == [group["headline"] for group in found]
+    assert ["GPU 1 is hot", "GPU 0 is hot", "GPU 2 is very hot"] == [group["headline"] for group in found]
 
 
 def test_every_gpu_of_the_node_is_under_its_verdict() -> None:

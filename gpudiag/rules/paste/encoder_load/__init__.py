@@ -34,11 +34,12 @@ def _at_work(gpu: GpuWindow, min_percent: float) -> list[Evidence]:
     """What its video units do, by the GPU's own numbers or by those of its processes."""
     reading = gpu.reading
     encoder, decoder = reading.encoder_percent or 0.0, reading.decoder_percent or 0.0
-    for process in gpu.processes:
-        for use in process.reading.gpus or ():
-            if use.gpu == gpu.index:
-                encoder = max(encoder, use.encoder_percent or 0.0)
-                decoder = max(decoder, use.decoder_percent or 0.0)
+    if reading.encoder_percent is None or reading.decoder_percent is None:
+        for process in gpu.processes:
+            for use in process.reading.gpus or ():
+                if use.gpu == gpu.index:
+                    encoder = max(encoder, use.encoder_percent or 0.0)
+                    decoder = max(decoder, use.decoder_percent or 0.0)
     source = "pasted text" if gpu.node.pasted else "NVML"
     seen = []
     if encoder > min_percent:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gpudiag.kv.config import Config
 from gpudiag.kv.dtypes import GGUF_RECIPES, WEIGHT_ALIASES, WEIGHT_BITS
 
+LEAST, MOST = 0.1, 1e6  # of bits, groups and code books
 # Methods that keep a scale (16 bits) and a zero point (as wide as a weight) per group.
 GROUPED = ("gptq", "awq", "auto-round", "auto_round")
 # ModelOpt's names of algorithms by what is in them: W4A8_AWQ, FP8_PB_WO, W8A8_SQ_PER_CHANNEL.
@@ -72,10 +73,10 @@ def _grouped_bits(quantization: Mapping[str, Any]) -> float | None:
 
 
 def _number(quantization: Mapping[str, Any], *names: str) -> float | None:
-    """The first of `names` that holds a positive number."""
+    """The first of `names` that holds a number which a method can mean; 1e-300 weights are no group."""
     for name in names:
         value = quantization.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST <= value <= MOST:
             return float(value)
     return None
 

@@ -12,6 +12,7 @@ from gpudiag.kv.config import Config
 from gpudiag.kv.matrices import Matrices
 from gpudiag.kv.traits.heads import hidden_size
 
+MOST_RATIO = 1000  # of an MLP to its layer; more is a broken file
 WHOLE = ("kimi_vl", "kimi_k25")
 PARTS = ("vision_config", "audio_config")
 # Towers whose MLP has a gate; those of GLM-4V are as wide inside as what they hand over.
@@ -44,8 +45,9 @@ def _elements(tower: Mapping[str, Any], hidden: int) -> int:
     width = _whole(tower, "embed_dim", "hidden_size", "d_model")  # Qwen 2 calls the model's width hidden_size
     layers = _whole(tower, "num_hidden_layers", "depth", "encoder_layers")
     inner = _whole(tower, "intermediate_size", "encoder_ffn_dim", "mlp_dim")
-    if not inner and isinstance(tower.get("mlp_ratio"), (int, float)):
-        inner = int(width * tower["mlp_ratio"])
+    ratio = tower.get("mlp_ratio")
+    if not inner and isinstance(ratio, (int, float)) and 0 < ratio <= MOST_RATIO:
+        inner = int(width * ratio)
     if not (width and layers and inner):
         return 0
     kind = str(tower.get("model_type"))

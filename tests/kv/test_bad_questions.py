@@ -200,3 +200,17 @@ def test_a_number_before_the_gpu_counts_them(typed, gpus):
 def test_two_numbers_of_gpus_that_differ_are_refused():
     with pytest.raises(KvError, match="gpus: given twice, 4 and 2"):
         Question.from_mapping({"model": "llama-3-8b", "gpus": 4, "gpu": "2xH100"})
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 1e-300}},
+        {"quantization_config": {"quant_method": "aqlm", "num_codebooks": 1e300, "in_group_size": 1e-9}},
+        {"quantization": {"bits": 4, "group_size": 1e-320}},
+        {"vision_config": {"depth": 2, "hidden_size": 8, "mlp_ratio": float("inf")}},
+        {"vision_config": {"depth": 2, "hidden_size": 8, "mlp_ratio": float("nan")}},
+    ],
+)
+def test_a_number_that_no_file_means_is_passed_over(broken):
+    assert ask({**configs.LLAMA_8B, **broken}).weights_bytes > 0

@@ -138,36 +138,50 @@ def read_topology(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
 
 _STARTED = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4}")
 _FRAME = re.compile(r"^\s*\[<[0-9a-f]*>\] (\w+)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(\w+)\])?")
+_LONGEST_TRACE = 60  # lines below a task that hangs
+_HUNG = re.compile(r"\btask (\S.{0,30}?):(\d{1,10}) blocked for more than \d{1,6} seconds")
+_TRACED = re.compile(r"(?:^|\]|:)\s{1,8}(\w+)\+0x[0-9a-f]+/0x[0-9a-f]+ \[(nvidia\w*)\]")
 
 
 def read_ps(lines: Sequence[str]) -> tuple[list[Row], list[int]]:
-    """`ps` with named columns, and a kernel stack (`/proc/PID/stack`) of one process."""
+    """`ps` with named columns, the kernel stack of one process, and tasks that hang in a kernel log."""
     rows: list[Row] = []
     used: list[int] = []
     columns: list[str] = []
+    hung_at = -_LONGEST_TRACE
     for number, line in enumerate(lines):
         if len(line) > 2000:
             continue
         words = line.split()
         if "PID" in words and words[-1] in ("CMD", "COMMAND") and len(words) <= 14:
             columns = words
-            used.append(number)
-            continue
-        frame = _FRAME.match(line)
-        if frame is not None:
+        elif (frame := _frame(line, number - hung_at)) is not None:
             if rows and rows[-1].wait is None:
                 rows[-1].wait = f"{frame[1]} [{frame[2]}]" if frame[2] else frame[1]
-            used.append(number)
-            continue
-        if columns and words:
+        elif (row := _hung(line)) is not None:
+            hung_at = number
+            rows.append(row)
+        elif columns and words:
             row = _ps_row(columns, line)
             if row is None:
                 columns = []
                 continue
-            if len(rows) < MOST_ROWS:
-                rows.append(row)
-            used.append(number)
-    return rows, used
+            rows.append(row)
+        else:
+            continue
+        used.append(number)
+    return rows[:MOST_ROWS], used
+
+
+def _frame(line: str, below: int) -> re.Match[str] | None:
+    """A function of a kernel stack; in a log those of the driver, `below` lines under a task that hangs."""
+    return _FRAME.match(line) or (_TRACED.search(line) if below < _LONGEST_TRACE else None)
+
+
+def _hung(line: str) -> Row | None:
+    """A task of which the kernel says that it hangs."""
+    told = _HUNG.search(line)
+    return Row(pid=int(told[2]), name=told[1], state="D", memory_gap="not_shown") if told else None
 
 
 def _ps_row(columns: list[str], line: str) -> Row | None:

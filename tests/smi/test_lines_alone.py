@@ -6,7 +6,7 @@ import pytest
 
 from gpudiag.examine import examine
 from gpudiag.explain import Diagnosis, explain
-from gpudiag.smi import read, window_of
+from gpudiag.smi import NothingOfAGpu, read, window_of
 from gpudiag.words import Language, words
 from tests.smi import writers
 from tests.smi.tables import gpu, machine
@@ -147,3 +147,32 @@ def test_a_library_of_another_version_is_told_in_every_wording() -> None:
         "nvml error: NVML_ERROR_LIB_RM_VERSION_MISMATCH",
     ):
         assert "driver-library-mismatch" == diagnosis(line).verdict["rule"]
+
+
+HUNG = (
+    "[ 4832.1] INFO: task python3:{}1337 blocked for more than 241 seconds.\n"
+    "[ 4832.1]       Not tainted 6.8.0-31-generic #31-Ubuntu\n"
+    "[ 4832.1] Call Trace:\n"
+    "[ 4832.1]  <TASK>\n"
+    "[ 4832.1]  __schedule+0x27c/0x6b0\n"
+    "[ 4832.1]  {}+0x41/0x90 [{}]\n"
+)
+
+
+def test_a_task_that_hangs_in_the_driver_cannot_be_ended() -> None:
+    said = diagnosis(HUNG.format(4, "nvidia_close", "nvidia"))
+
+    assert "process-uninterruptible" == said.verdict["rule"]
+    assert "python3 (pid 41337)" in said.verdict["headline"]
+
+
+def test_a_task_that_hangs_elsewhere_is_not_of_a_gpu() -> None:
+    with pytest.raises(NothingOfAGpu):
+        diagnosis(HUNG.format(4, "nfs4_wait", "nfsv4"))
+
+
+def test_each_task_hangs_where_its_own_trace_ends() -> None:
+    text = HUNG.format(4, "uvm_spin_loop", "nvidia_uvm") + HUNG.format(5, "nfs4_wait", "nfsv4")
+    rows = {process.pid: process.wait_channel for process in read(text, now=1.0).snapshots[-1].processes}
+
+    assert {41337: "uvm_spin_loop [nvidia_uvm]", 51337: None} == rows

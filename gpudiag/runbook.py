@@ -31,6 +31,7 @@ class Form:
     variant: str | None
     title: str
     finding: dict[str, Any]
+    own_steps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +96,14 @@ def markdown(rule: Rule, language: Language) -> str:
     for name in ("means", "does_not_mean"):
         lines += [f"## {label[name]}", "", said[name], ""]
     lines += [f"## {label['next']}", ""]
-    for number, step in enumerate(said["next_steps"], 1):
-        lines.append(f"{number}. {step['text']}" + (f"\n   `{step['command']}`" if step["command"] else ""))
+    lines += _steps(said["next_steps"])
     others = runbook.forms[1:]
     if others:
         lines += ["", f"## {label['other_forms']}", ""]
-        lines += [
-            f"- **{form.finding['headline']}** ({form.title}): {_first(form.finding['seen'])}"
-            for form in others
-        ]
+    for form in others:
+        lines.append(f"- **{form.finding['headline']}** ({form.title}): {_first(form.finding['seen'])}")
+        if form.own_steps:
+            lines += _steps(form.finding["next_steps"], "  ")
     if runbook.lookalikes:
         lines += ["", f"## {label['lookalikes']}", "", *(f"- {title}" for title in runbook.lookalikes)]
     if runbook.thresholds:
@@ -117,8 +117,11 @@ def page_text(rule: Rule, language: Language, width: int = WIDTH) -> str:
     """The runbook to read in a terminal: its Markdown, in lines of at most `width` columns."""
     lines: list[str] = []
     for line in markdown(rule, language).replace("**", "").splitlines():
-        hang = "  " if line.startswith("- ") else "   " if line[:1].isdigit() else ""
-        lines += wrap(line, width, hang) if line.strip() and "`" not in line[:5] else [line]
+        text = line.lstrip()
+        indent = line[: len(line) - len(text)]
+        hang = "  " if text.startswith("- ") else "   " if text[:1].isdigit() else ""
+        whole = not text or text.startswith("`")  # a command is copied as it stands
+        lines += [line] if whole else wrap(text, width - len(indent), hang, indent)
     return "\n".join(lines) + "\n"
 
 
@@ -143,6 +146,13 @@ def _family(family: str, members: Iterable[Rule], language: Language, width: int
             yield line.replace(NO_BREAK, " ")
 
 
+def _steps(steps: list[dict[str, Any]], indent: str = "") -> Iterator[str]:
+    for number, step in enumerate(steps, 1):
+        yield f"{indent}{number}. {step['text']}"
+        if step["command"]:
+            yield f"{indent}   `{step['command']}`"
+
+
 def _first(text: str) -> str:
     """The first sentence of a text."""
     return text.split("\n")[0].split(". ")[0].rstrip(".") + "."
@@ -161,7 +171,8 @@ def _form(rule_id: str, module: str, variant: str | None, language: Language) ->
         fired = _fired(default_rules().by_id[rule_id], case, language) if case.expect == "fires" else None
         title = page_of(module, rule_id, language).title(case.title)
         if fired and fired[0] == variant:
-            return Form(variant, title, fired[1])
+            own_steps = ("next", variant) in page_of(module, rule_id, language).sections
+            return Form(variant, title, fired[1], own_steps)
         if fired and other is None:
             other = Form(variant, title, fired[1])
     return other if variant is None else None

@@ -118,3 +118,14 @@ def test_no_english_page_hedges_between_one_and_several(rule: Rule) -> None:
 
 def test_a_large_number_is_grouped_with_a_fraction_and_without() -> None:
     assert ("1,300", "1,256.7", "2.5") == (number(1300), number(1256.7), number(2.5))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_a_runbook_has_the_steps_of_every_wording(rule: Rule, language: Language) -> None:
+    page, written = page_of(rule.module, rule.id, language), markdown(rule, language)
+    lists = [page.steps(variant) for name, variant in page.sections if name == "next"]
+    last = [steps[-1].text for steps in lists if "{" not in steps[-1].text]
+
+    assert [text for text in last if text not in written] == []
+    assert rule.severity == "unknown" or len(re.findall(r"^ *1\. ", written, re.MULTILINE)) >= len(lists)

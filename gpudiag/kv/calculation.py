@@ -20,7 +20,7 @@ from gpudiag.kv.model import (
     rotary_table,
 )
 from gpudiag.kv.quantization import weight_format
-from gpudiag.kv.question import Question
+from gpudiag.kv.question import BY_LAYERS, Question
 
 DEFAULT_TOKENS = 8192
 MOST_TOKENS = 100_000_000
@@ -126,12 +126,18 @@ class Calculation:
             self.known_weights[tp] = self._weigh(tp)
         return self.known_weights[tp]
 
+    @property
+    def pads_experts(self) -> bool:
+        """Whether the engine's kernels pad MXFP4 experts; llama.cpp keeps them as the file has them."""
+        mxfp4 = self.form.name == "mxfp4" and self.model.weights.pads_experts
+        return mxfp4 and self.engine_name not in BY_LAYERS
+
     def _weigh(self, tp: int) -> int:
         question, count = self.question, self.model.weights
         draft = question.num_speculative_tokens > 0 and bool(self.model.shape.draft)
         if question.checkpoint_bytes is not None and question.weights_dtype == "auto":
             return -(-question.checkpoint_bytes // (tp * question.pp))
-        found = count.bytes(self.form, tp, question.pp, draft)
+        found = count.bytes(self.form, tp, question.pp, draft, padded=self.pads_experts)
         return found + (rotary_table(self.model) if self.engine_name == "vllm" else 0)
 
     def _dtype(self, asked: str | None) -> CacheDtype:

@@ -160,6 +160,11 @@ class FeedForward:
         named = text.get("moe_intermediate_size") or text.get("expert_ffn_hidden_size")
         named = named or (text.get("ffn_config") or {}).get("ffn_hidden_size")
         width = int(_one(named, -1) or text.get("intermediate_size") or 4 * self.hidden)
+        if self._sees_apart() and isinstance(named, list):
+            width = int(_one(named, 0))
+            seeing = [int(one) for one in named[1:]]
+            yield Matrices("experts", count * sum(self.elements(one, self.hidden) for one in seeing))
+            yield Matrices("router", len(seeing) * count * self.hidden, linear=False, sharded=False)
         named = text.get("moe_latent_size") or text.get("routed_expert_hidden_size")
         inside = int(named or text.get("moe_hidden_size") or self.hidden)
         yield Matrices("experts", count * self.elements(width, inside))
@@ -172,6 +177,10 @@ class FeedForward:
             yield Matrices("shared expert", self.elements(shared, self.hidden))
         if self.config.family == "gpt_oss":
             yield Matrices("bias", count * (2 * width + self.hidden), linear=False)
+
+    def _sees_apart(self) -> bool:
+        """Whether pictures go to experts of their own, narrower than those of text (ERNIE 4.5 VL)."""
+        return self.config.family.startswith("ernie4_5") and "vl" in self.config.family
 
     def _shared_width(self, width: int) -> int:
         text = self.config.text

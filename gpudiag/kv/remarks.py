@@ -92,7 +92,7 @@ def notes(
     found.append(note("weights-measured") if _checkpoint_counts(calculation) else note("weights-counted"))
     if calculation.model.named_weights and question.weights_dtype == "auto":
         found.append(note("weights-from-name", dtype=calculation.form.name))
-    if calculation.form.name == "mxfp4" and calculation.model.weights.pads_experts:
+    if calculation.pads_experts:
         found.append(note("mxfp4-padding"))
     if calculation.model.weights.guesses_head:
         found.append(note("beta-head"))
@@ -128,8 +128,13 @@ def _weights_kind(calculation: Calculation) -> str:
     if _checkpoint_counts(calculation):
         return "measured"
     form, count = calculation.form, calculation.model.weights
-    padded = form.name == "mxfp4" and count.pads_experts
-    estimated = padded or form.name in GGUF_RECIPES or form.unread or form.mixed or count.guesses_head
+    estimated = (
+        calculation.pads_experts
+        or form.name in GGUF_RECIPES
+        or form.unread
+        or form.mixed
+        or count.guesses_head
+    )
     return "inferred" if estimated or _unconfirmed(calculation) else "calculated"
 
 

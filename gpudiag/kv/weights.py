@@ -60,10 +60,10 @@ class WeightCount:
         """Whether the config leaves open that the output head is the embedding; it is counted apart then."""
         return self.config.family in HEAD_UNSAID and self.config.get("tie_word_embeddings") is None
 
-    def bytes(self, form: Format, tp: int = 1, pp: int = 1, draft: bool = False) -> int:
-        """Bytes on the GPU that holds most, `tp` GPUs in each of `pp` stages."""
+    def bytes(self, form: Format, tp: int = 1, pp: int = 1, draft: bool = False, padded: bool = True) -> int:
+        """Bytes on the GPU that holds most, `tp` GPUs in each of `pp` stages. `padded`: as kernels need it."""
         counted = self._counted(pp, draft)
-        padding = MXFP4_PADDING if form.name == "mxfp4" and self.pads_experts else 1.0
+        padding = MXFP4_PADDING if padded and form.name == "mxfp4" and self.pads_experts else 1.0
         return round(
             max(sum(_bytes(one, form, tp, padding) * n for one, n in stage.items()) for stage in counted)
         )

@@ -125,6 +125,14 @@ COUNTED: list[tuple[str, dict[str, Any], float]] = [
         },
         10292.8,
     ),
+    (
+        "experts of their own for pictures: ERNIE 4.5 VL",
+        {"model_type": "ernie4_5_vl_moe_text", "hidden_size": 2560, "intermediate_size": 12288}
+        | {"moe_intermediate_size": [1536, 512], "moe_num_experts": 64, "moe_num_shared_experts": 2}
+        | {"mlp_layer_types": ["dense"] + ["sparse"] * 27, "num_hidden_layers": 28}
+        | {"num_attention_heads": 20, "num_key_value_heads": 4, "vocab_size": 103424},
+        28_624.6,
+    ),
     ("what Gemma 4 adds to each layer", GEMMA_4, 5077.2),
     (
         "learned positions: OPT",

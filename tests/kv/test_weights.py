@@ -256,3 +256,11 @@ def test_mlx_converts_the_embedding_too():
     answer = ask({**configs.LLAMA_8B, "quantization": {"bits": 4, "group_size": 64}})
 
     assert answer.weights_bytes == pytest.approx(ask(configs.LLAMA_8B).weights_bytes * 4.5 / 16, rel=1e-3)
+
+
+def test_llama_cpp_keeps_mxfp4_experts_as_the_file_has_them():
+    kernels, file = (ask("gpt-oss-20b", engine=engine) for engine in ("vllm", "llama.cpp"))
+
+    assert kernels.weights_bytes > 1.04 * file.weights_bytes
+    assert [kernels.kinds["weights_bytes"], file.kinds["weights_bytes"]] == ["inferred", "calculated"]
+    assert "mxfp4-padding" not in {note.key for note in file.notes}

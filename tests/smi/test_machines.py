@@ -270,9 +270,11 @@ def test_machines_whose_samples_take_turns_are_two() -> None:
 
 
 def test_a_word_that_names_the_machine_stands_in_the_commands() -> None:
-    said = answer(prompts(("gpu01", table(ECC)), ("gpu02", table(FREE))))
+    lost = "Unable to determine the device handle for GPU 0000:19:00.0: GPU is lost.\n"
+    said = answer(prompts(("gpu01", lost + table(FREE)), ("gpu02", table(FREE))))
 
-    commands = [step["command"] or "" for f in said["gpus"][0]["findings"] for step in f["next_steps"]]
+    found = [*said["findings"], *said["gpus"][0]["findings"]]
+    commands = [step["command"] or "" for finding in found for step in finding["next_steps"]]
     assert any("nodename=gpu01 " in command for command in commands)
 
 

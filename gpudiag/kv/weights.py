@@ -61,7 +61,7 @@ class WeightCount:
         return self.config.family in HEAD_UNSAID and self.config.get("tie_word_embeddings") is None
 
     def bytes(self, form: Format, tp: int = 1, pp: int = 1, draft: bool = False, padded: bool = True) -> int:
-        """Bytes on the GPU that holds most, `tp` GPUs in each of `pp` stages. `padded`: as kernels need it."""
+        """Bytes on the GPU that holds most, `tp` GPUs in each of `pp` stages; `padded` as kernels need it."""
         counted = self._counted(pp, draft)
         padding = MXFP4_PADDING if padded and form.name == "mxfp4" and self.pads_experts else 1.0
         return round(

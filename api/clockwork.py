@@ -82,6 +82,8 @@ class Clockwork:
             if self._leads():
                 self._safely(lambda: self._in_turn(self._look_at_nodes))
                 self._safely(self._judge_fleet)
+            else:
+                self._safely(lambda: self._in_turn(lambda: self.rounds.follow(self._clock())))
             if garbage.is_piled_up() or time.monotonic() - settled_at > garbage.SETTLE_SECONDS:
                 settled_at = time.monotonic()
                 garbage.settle()
@@ -98,7 +100,7 @@ class Clockwork:
 
     def _look_at_nodes(self) -> None:
         if not self._store.embedded:
-            self._judge.feed.read_decisions()
+            self._judge.hear_decisions()
         self._judge.see_others()
         now, ends = self._clock(), time.monotonic() + TICK_LASTS
         self.rounds.tick(now, lambda: time.monotonic() > ends)

@@ -36,7 +36,7 @@ def exposition(here: Parts) -> str:
 
 def _families(here: Parts) -> Iterator[str]:
     now = here.answers.now()
-    states = [state for state in list(here.judge.nodes.values()) if state.checkup is not None]
+    states = here.judge.judged()
     yield _family("gpudiag_build_info", "gauge", "The running version.", [(_labels(version=__version__), 1)])
     counts = dict.fromkeys(SEVERITY_ORDER, 0)
     for state in states:
@@ -98,7 +98,7 @@ def _gpu_readings(states: Iterable[NodeState], now: float) -> Iterator[str]:
         (_labels(node=state.name, gpu=str(gpu.index)), gpu)
         for state in states
         if state.window.latest is not None
-        and state.window.age(now) <= SILENT_INTERVALS * state.window.interval
+        and now - state.window.latest.taken_at <= SILENT_INTERVALS * state.window.interval
         for gpu in state.window.latest.gpus
     ]
     for name, text in GPU_READINGS.items():
@@ -111,9 +111,7 @@ def _findings(
 ) -> Iterator[tuple[str, Finding, str | None]]:
     """(node, finding, why nobody is to be told): one however many processes or events a rule names."""
     together = here.judge.together
-    for state in states:
-        with state.lock:
-            open_now = [known.finding for known in state.open.values()]
+    for state, open_now in here.judge.open_findings(states):
         for finding in _one_of_each((*open_now, *together.about(state.name))):
             yield state.name, finding, here.judge.feed.quiet(state, finding.rule, now)
     for finding in _one_of_each(together.findings):

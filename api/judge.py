@@ -218,7 +218,27 @@ class Judge:
         verdicts = {lang: self.verdict(state, lang) for lang in LANGUAGES}
         self.feed.say(state, {"verdicts": verdicts, "gpus": len(latest.gpus) if latest else 0})
 
+    def hear_decisions(self) -> None:
+        """Take over mutes and maintenance that another process stored."""
+        before = self.feed.maintained
+        self.feed.read_decisions()
+        if self.feed.maintained != before:
+            for state in list(self.nodes.values()):
+                self.windows.declare(state)
+
     # ---- what is said
+
+    def judged(self) -> list[NodeState]:
+        """The nodes of which a verdict is known."""
+        return [state for state in list(self.nodes.values()) if state.rank is not None]
+
+    def open_findings(self, states: Iterable[NodeState]) -> list[tuple[NodeState, list[Finding]]]:
+        """What is open on each of these nodes."""
+        found = []
+        for state in states:
+            with state.lock:
+                found.append((state, [known.finding for known in state.open.values()]))
+        return found
 
     def worst_first(self, severity: str | None = None, after: Place | None = None) -> list[NodeState]:
         """Every node, or those whose verdict has that severity, or what follows a place in the list."""

@@ -82,15 +82,26 @@ class Rounds:
             for name in list(judge.nodes):
                 judge.state(name)
         yield from judge.together.judging(now)
-        for name in judge.together.take_moved():
-            state = judge.nodes.get(name)
-            if state is not None and state.loaded:
-                with state.lock, judge.for_itself(state, keep=True):
-                    judge.examine(state, judge.moment_of(state, now), keep=True)
+        self._judge_moved(now, keep=True)
         for name in judge.together.silent_alone(now):
             state = judge.nodes.get(name)
             if state is not None:
                 self._tell_silence(state, now)
+
+    def follow(self, now: float) -> None:
+        """Take over what people decided elsewhere, and what the process found that leads."""
+        self._judge.hear_decisions()
+        self._judge.together.follow()
+        self._judge_moved(now, keep=False)
+
+    def _judge_moved(self, now: float, keep: bool) -> None:
+        """Judge the nodes about which something opened or ended: it is shown with them."""
+        judge = self._judge
+        for name in judge.together.take_moved():
+            state = judge.nodes.get(name)
+            if state is not None and state.loaded:
+                with state.lock, judge.for_itself(state, keep=keep):
+                    judge.examine(state, judge.moment_of(state, now), keep=keep)
 
     def _tell_silence(self, state: NodeState, now: float) -> None:
         """Say now what was kept back while many were silent."""

@@ -5,9 +5,12 @@ Before a node is judged or asked for, what others wrote of it is caught up with,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from api.judge import Judge
 from api.nodes import NodeState
 from api.store.snapshots import StoredNode
+from gpudiag.model import Finding
 
 
 class SharedJudge(Judge):
@@ -34,10 +37,7 @@ class SharedJudge(Judge):
         rows = self.store.snapshots.after(state.id, state.last_id)
         if not rows and row.version == state.version:
             return
-        before, state.open = state.open, self.store.episodes.open_of(state.id)
-        for key, known in state.open.items():  # since when it is clear is not stored: each process sees it
-            if key in before and before[key].opened_at == known.opened_at:
-                known.clear_since = before[key].clear_since
+        state.open = self.store.episodes.open_of(state.id, state.open)
         state.take_over(row)
         with self.for_itself(state, keep=False):
             for stored in rows:
@@ -65,3 +65,12 @@ class SharedJudge(Judge):
                     state.said.clear()
         for name in self.nodes.keys() - {row.name for row in rows}:
             self.forget(name)
+
+    def judged(self) -> list[NodeState]:
+        self.see_others()
+        return [state for state in list(self.nodes.values()) if state.rank is not None or state.stored]
+
+    def open_findings(self, states: Iterable[NodeState]) -> list[tuple[NodeState, list[Finding]]]:
+        """As they are stored: this process has not caught up with every node."""
+        stored = self.store.episodes.open_findings()
+        return [(state, stored.get(state.id, [])) for state in states]

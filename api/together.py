@@ -48,15 +48,11 @@ class Together:
         self._forgiven_until = clock() + GRACE_SECONDS
         self._moved: set[str] = set()  # nodes that something opened or ended about, see take_moved
         self._turn = threading.RLock()
-        newest = max(0, store.episodes.last_cursor() - MOST_CHANGES)
-        entries = store.episodes.feed(newest, MOST_CHANGES, since=clock() - W7D)
-        self.changes = [(e.at, e.node, e.finding, e.what) for e in entries if e.what != "changed"]
-        last = {entry.node: entry for entry in entries if entry.finding.rule == STALE}
-        self._covered = {
-            node
-            for node, entry in last.items()
-            if entry.quiet == TOGETHER and entry.what in ("opened", "changed")
-        }
+        self._clock, self._follows = clock, not store.embedded
+        self._read_to = max(0, store.episodes.last_cursor() - MOST_CHANGES)
+        self.changes: list[tuple[float, str, Finding, str]] = []
+        self._covered: set[str] = set()
+        self._read_changes()
 
     @property
     def findings(self) -> list[Finding]:
@@ -75,6 +71,34 @@ class Together:
     def known(self, finding_id: str) -> OpenFinding | None:
         """What is open under an id."""
         return next((known for known in self.open.values() if known.finding.id == finding_id), None)
+
+    # ---- what others found
+
+    def follow(self) -> None:
+        """Take over what is open about several nodes: another process judges them."""
+        before = self.open
+        self.open = self._store.episodes.open_of(FLEET_ID, before)
+        with self._turn:
+            for known in (before, self.open):
+                other = self.open if known is before else before
+                self._moved |= {
+                    host
+                    for key, one in known.items()
+                    if key not in other and (host := self.host_of(one.finding)) is not None
+                }
+        self._read_changes()
+        self._follows = True
+
+    def _read_changes(self) -> None:
+        """What changed of the nodes, whoever found it, and whose silence was told to nobody."""
+        entries = self._store.episodes.feed(self._read_to, MOST_CHANGES, since=self._clock() - W7D)
+        for entry in entries:
+            self._read_to = entry.id
+            if entry.what != "changed":
+                self._remember(entry.at, entry.node, entry.finding, entry.what)
+            if entry.finding.rule == STALE:
+                covered = entry.quiet == TOGETHER and entry.what in ("opened", "changed")
+                (self._covered.add if covered else self._covered.discard)(entry.node)
 
     # ---- silence of one and of many
 
@@ -112,7 +136,11 @@ class Together:
         feed.tell(node_id, name, finding, what, now, quiet, source)
 
     def note(self, at: float, node: str, finding: Finding, what: str) -> None:
-        """Remember a change of a node's findings."""
+        """Remember a change of a node's findings; on a shared store all of them are read from the feed."""
+        if self._store.embedded:
+            self._remember(at, node, finding, what)
+
+    def _remember(self, at: float, node: str, finding: Finding, what: str) -> None:
         self.changes.append((at, node, finding, what))
         if len(self.changes) > MOST_CHANGES:
             del self.changes[: MOST_CHANGES // 4]
@@ -125,6 +153,8 @@ class Together:
     def judging(self, now: float) -> Iterator[None]:
         """The same with pauses in which others may have their turn: a large fleet takes long."""
         self.judged_at = now
+        if not self._store.embedded:
+            self._take_the_lead()
         fleet = self._seen(now)
         yield
         if fleet is None:
@@ -141,6 +171,14 @@ class Together:
         with self._turn:
             if self.judged_at <= now:  # else somebody could not wait for us meanwhile
                 self._conclude(checkup, now)
+
+    def _take_the_lead(self) -> None:
+        """Go on where the process left off that judged before; know what others found meanwhile."""
+        if self._follows:
+            self.follow()
+            self._follows = False
+        else:
+            self._read_changes()
 
     def take_moved(self) -> set[str]:
         """The nodes about which something opened or ended since this was asked last."""

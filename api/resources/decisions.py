@@ -192,13 +192,13 @@ def _unmute(mute_id: str) -> Response:
 def maintain(node: str) -> Response:
     """Expect disturbances on a node for a while; 0 seconds ends it."""
     here = parts()
-    state = here.answers.node(node)
+    here.answers.node(node)  # before what is wrong with the body
     body = body_object()
     lasts = _span(body, least=0.0)
     who, why = _who(body), text_of(body, "why", "", 2_000)
 
     def act() -> float:
-        now = here.answers.now()
+        now, state = here.answers.now(), here.answers.node(node)
         with here.store.writing() as connection:
             here.store.decisions.maintain(connection, state.id, now, now + lasts, who, why)
             subject = f"{node} until {iso(now + lasts)}" if lasts else f"{node} ended"
@@ -216,10 +216,10 @@ def maintain(node: str) -> Response:
 def forget(node: str) -> Response:
     """Drop a node that is no more, with all that is stored of it."""
     here = parts()
-    state = here.answers.node(node)
     who, why = _who({}), plain(request.args.get("why", ""), 2_000)
 
     def act() -> None:
+        state = here.answers.node(node)  # in turn: it may be deleted and report anew meanwhile
         with here.store.writing() as connection:
             here.store.snapshots.forget(connection, state.id)
             here.store.decisions.record(connection, here.answers.now(), who, "forget", node, why)

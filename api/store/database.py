@@ -7,8 +7,10 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.store import outside
@@ -57,6 +59,11 @@ class Database:
     @property
     def file(self) -> Path | None:
         return file_of(self.engine.url)
+
+    def upsert(self, table: Table) -> Any:
+        """An INSERT that may say what to do where the row is there already: `on_conflict_do_…`."""
+        dialect: Any = sqlite if self.embedded else postgresql
+        return dialect.insert(table)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -110,13 +110,30 @@ class Episodes:
 
     # ---- reading
 
-    def open_of(self, node_id: int) -> dict[Key, OpenFinding]:
-        """What is open on a node, by key."""
+    def open_of(self, node_id: int, known: dict[Key, OpenFinding] | None = None) -> dict[Key, OpenFinding]:
+        """What is open on a node, by key.
+
+        Since when it is clear is not stored, each process sees that: it is taken from what is `known`.
+        """
         statement = select(findings.c.episode)
         where = and_(findings.c.node_id == node_id, findings.c.ended_at.is_(None))
         with self._store.reading() as connection:
             rows = connection.execute(statement.where(where)).scalars().all()
-        return {key_of(episode.finding): episode for episode in map(EPISODE.decode, rows)}
+        found = {key_of(episode.finding): episode for episode in map(EPISODE.decode, rows)}
+        for key, before in (known or {}).items():
+            if key in found and found[key].opened_at == before.opened_at:
+                found[key].clear_since = before.clear_since
+        return found
+
+    def open_findings(self) -> dict[int, list[Finding]]:
+        """What is open, by the node's id."""
+        statement = select(findings.c.node_id, findings.c.episode).where(findings.c.ended_at.is_(None))
+        with self._store.reading() as connection:
+            rows = connection.execute(statement.order_by(findings.c.opened_at)).all()
+        found: dict[int, list[Finding]] = {}
+        for row in rows:
+            found.setdefault(row.node_id, []).append(EPISODE.decode(row.episode).finding)
+        return found
 
     def open_at(self, node_id: int, at: float) -> list[OpenFinding]:
         """What was open on a node at a moment in the past."""

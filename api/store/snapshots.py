@@ -107,15 +107,9 @@ class Snapshots:
         found = connection.execute(select(nodes.c.id).where(nodes.c.name == name)).scalar()
         if found is not None:
             return int(found)
-        if not self._store.embedded:
-            from sqlalchemy.dialects.postgresql import insert as upsert
-
-            statement = upsert(nodes).values(name=name, first_seen=now, last_seen=now, version=0)
-            connection.execute(statement.on_conflict_do_nothing())
-            return int(connection.execute(select(nodes.c.id).where(nodes.c.name == name)).scalar_one())
-        made = connection.execute(insert(nodes).values(name=name, first_seen=now, last_seen=now, version=0))
-        assert made.inserted_primary_key is not None
-        return int(made.inserted_primary_key[0])
+        statement = self._store.upsert(nodes).values(name=name, first_seen=now, last_seen=now, version=0)
+        connection.execute(statement.on_conflict_do_nothing())
+        return int(connection.execute(select(nodes.c.id).where(nodes.c.name == name)).scalar_one())
 
     def versions(self, connection: Connection, ids: Sequence[int]) -> dict[int, int]:
         rows = connection.execute(select(nodes.c.id, nodes.c.version).where(nodes.c.id.in_(ids)))
@@ -234,6 +228,5 @@ class Snapshots:
     def save_packed(self, connection: Connection, node_id: int, packed_at: float, packed: bytes) -> None:
         compressed = zstandard.ZstdCompressor(level=3).compress(packed)
         values = {"packed_at": packed_at, "packed": compressed}
-        changed = connection.execute(update(windows).where(windows.c.node_id == node_id).values(values))
-        if changed.rowcount == 0:
-            connection.execute(insert(windows).values(node_id=node_id, **values))
+        statement = self._store.upsert(windows).values(node_id=node_id, **values)
+        connection.execute(statement.on_conflict_do_update(index_elements=["node_id"], set_=values))

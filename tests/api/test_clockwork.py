@@ -111,6 +111,16 @@ def test_the_list_shows_a_verdict_as_soon_as_it_changes(api: Api, node: Reportin
     assert ["node-3"] == [item["node"] for item in api.ask("GET", "/v1/nodes?severity=critical")["items"]]
 
 
+def test_since_when_a_verdict_holds_is_known_after_a_restart(api: Api, node: ReportingNode) -> None:
+    node.serves_idle_vllm().passes(minutes=7)
+    before = api.client.nodes()["items"][0]
+    api.restart()
+    node.passes(minutes=1)
+    after = api.client.nodes()["items"][0]
+
+    assert (before["verdict"], before["changed_at"]) == (after["verdict"], after["changed_at"])
+
+
 def test_the_memory_of_a_forgotten_node_is_free_without_the_collector(api: Api, node: ReportingNode) -> None:
     node.passes(minutes=2)
     api.client.diagnosis("node-3")

@@ -7,7 +7,9 @@ import gzip
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -194,6 +196,27 @@ def test_what_does_not_say_how_large_it_is_unpacked_has_a_turn_for_itself() -> N
 
 def test_a_body_that_is_not_packed_as_it_says_counts_as_it_came() -> None:
     assert Report(b"not zstd", "zstd", 0.0, None, lambda node: None).size == 1
+
+
+def waits_more_than(api: Api, before: int) -> bool:
+    waiting: int = api.parts.writer.waiting
+    return waiting > before
+
+
+def test_a_node_deleted_twice_while_it_reports_is_gone_everywhere(api: Api, node: ReportingNode) -> None:
+    node.passes(seconds=20)
+    ReportingNode("node-4", api).reports()
+    (body,) = node.unsent(seconds=10)
+    api.clock.now = node.now
+    delete, report = partial(api.ask, "DELETE", "/v1/nodes/node-3"), partial(api.send, body)
+    with ThreadPoolExecutor(3) as pool, busy(api):
+        for act in (delete, report, delete):
+            before = api.parts.writer.waiting
+            pool.submit(act)
+            until(partial(waits_more_than, api, before))
+
+    assert api.parts.judge.nodes.keys() == {row.name for row in api.parts.store.snapshots.nodes()}
+    assert "node-3" not in api.parts.judge.nodes
 
 
 def test_a_report_that_waits_when_the_server_stops_is_stored_and_answered(

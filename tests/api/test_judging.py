@@ -503,6 +503,7 @@ def test_a_node_that_can_be_judged_no_more_is_unknown(api: Api, node: ReportingN
     node.passes(seconds=60)
 
     assert verdict_in_the_list(api) == "unknown"
+    assert 'gpudiag_nodes{severity="unknown"} 1' in api.ask("GET", "/metrics")
     with pytest.raises(ApiError, match="KeyError"):
         api.client.diagnosis("node-3")
 

@@ -14,6 +14,27 @@ LEAST, MOST = 0.1, 1e6  # of bits, groups and code books
 GROUPED = ("gptq", "awq", "auto-round", "auto_round")
 # ModelOpt's names of algorithms by what is in them: W4A8_AWQ, FP8_PB_WO, W8A8_SQ_PER_CHANNEL.
 ALGORITHMS = {"mxfp4": "mxfp4", "w4a": "int4", "int4": "int4", "w8a8": "int8", "int8": "int8", "fp8": "fp8"}
+LISTED_BITS = {
+    "nvfp4": 4.5,
+    "mxfp4": 4.25,
+    "mxfp8": 8.25,
+    "fp8": 8.0,
+    "int8": 8.0,
+    "w4a16": 4.125,
+    "int4": 4.125,
+}
+# Words in the names of modules, the first that fits, and the parts that they are.
+MODULES = {
+    "linear_attn": ("linear attention",),
+    "index": ("indexer",),
+    "attn": ("attention", "kv"),
+    "shared_expert": ("shared expert",),
+    "experts": ("experts",),
+    "mixer": ("mamba",),
+    "mlp": ("mlp",),
+    "ffn": ("mlp",),
+    "head": ("head",),
+}
 METHODS = {"fp8": "fp8", "fbgemm_fp8": "fp8", "compressed-tensors": "fp8", "eetq": "int8"}
 
 
@@ -22,6 +43,8 @@ class Format(NamedTuple):
 
     `unread`: a method nobody here can size; its weights are counted at 16 bits.
     `mixed`: the checkpoint stores some linear weights wider than `bits`, and its config does not say which.
+    `own`: bits of each part, where the config lists its modules one by one; the others have `plain_bits`.
+    `plain_draft`: draft layers are not converted.
     """
 
     name: str
@@ -30,6 +53,13 @@ class Format(NamedTuple):
     spared: frozenset[str] = frozenset()
     unread: str = ""
     mixed: bool = False
+    own: tuple[tuple[str, float], ...] = ()
+    plain_draft: bool = False
+
+    def bits_of(self, part: str, linear: bool) -> float:
+        if self.own:
+            return dict(self.own).get(part, self.plain_bits)
+        return self.bits if linear and part not in self.spared else self.plain_bits
 
 
 def weight_format(config: Config, asked: str) -> Format:
@@ -51,7 +81,10 @@ def weight_format(config: Config, asked: str) -> Format:
     if name in WEIGHT_BITS:
         bits = _grouped_bits(quantization) or WEIGHT_BITS[name]
         mixed = "mixed" in str(quantization.get("quant_algo")).lower() or _groups_differ(quantization)
-        return Format(name, bits, spared=_spared(quantization), mixed=mixed)
+        listed, draft = _listed(quantization), _spares_draft(quantization)
+        if listed:
+            return Format(name, bits, own=listed, plain_draft=draft)
+        return Format(name, bits, spared=_spared(quantization), mixed=mixed, plain_draft=draft)
     average = _number(quantization, "bits", "nbits", "w_bit")
     if average is not None:
         bits = _grouped_bits(quantization) or average
@@ -188,6 +221,29 @@ OWN_WAYS: dict[str, Callable[[Mapping[str, Any]], tuple[str, float] | None]] = {
     "aqlm": _aqlm,
     "none": _mlx,
 }
+
+
+def _listed(quantization: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """Bits per part where ModelOpt lists each module with its algorithm; the mean where they differ."""
+    found: dict[str, list[float]] = {}
+    for module, how in _inner(quantization, "quantized_layers").items():
+        name = str(how.get("quant_algo") if isinstance(how, dict) else how).lower()
+        bits = next((bits for algorithm, bits in LISTED_BITS.items() if algorithm in name), None)
+        if bits is None:
+            return ()
+        for part in _parts_of(str(module)):
+            found.setdefault(part, []).append(bits)
+    return tuple((part, sum(bits) / len(bits)) for part, bits in found.items())
+
+
+def _parts_of(module: str) -> tuple[str, ...]:
+    """What the name of a module calls one of our kinds of matrices."""
+    return next((parts for word, parts in MODULES.items() if word in module), ())
+
+
+def _spares_draft(quantization: Mapping[str, Any]) -> bool:
+    names = quantization.get("ignore") or quantization.get("modules_to_not_convert")
+    return isinstance(names, list) and any(str(name).startswith(("mtp", "model.mtp")) for name in names)
 
 
 def _spared(quantization: Mapping[str, Any]) -> frozenset[str]:

@@ -44,7 +44,7 @@ class WeightCount:
         self.mixer, self.feed_forward = Mixer(config), FeedForward(config)
         self._known: dict[object, Layer] = {}
         self.layers = [self._read(index, parts) for index, parts in enumerate(shape.attending)]
-        self._stages: dict[tuple[int, bool], list[Counter[Matrices]]] = {}
+        self._stages: dict[tuple[int, bool, bool], list[Counter[Matrices]]] = {}
 
     def parameters(self) -> int:
         """Parameters of the language model, without draft layers."""
@@ -62,15 +62,18 @@ class WeightCount:
 
     def bytes(self, form: Format, tp: int = 1, pp: int = 1, draft: bool = False, padded: bool = True) -> int:
         """Bytes on the GPU that holds most, `tp` GPUs in each of `pp` stages; `padded` as kernels need it."""
-        counted = self._counted(pp, draft)
+        counted = self._counted(pp, draft, form.plain_draft)
         padding = MXFP4_PADDING if padded and form.name == "mxfp4" and self.pads_experts else 1.0
         return round(
             max(sum(_bytes(one, form, tp, padding) * n for one, n in stage.items()) for stage in counted)
         )
 
-    def _counted(self, pp: int, draft: bool) -> list[Counter[Matrices]]:
-        """Equal matrices counted per pipeline stage; embedding on the first, head on the last."""
-        known = self._stages.get((pp, draft))
+    def _counted(self, pp: int, draft: bool, plain: bool = False) -> list[Counter[Matrices]]:
+        """Equal matrices counted per pipeline stage; embedding on the first, head on the last.
+
+        `plain`: the draft layer keeps 16 bits.
+        """
+        known = self._stages.get((pp, draft, plain))
         if known is not None:
             return known
         found, first = [], 0
@@ -84,10 +87,10 @@ class WeightCount:
             stage.update(self._first() if number == 0 else ())
             if number == pp - 1:
                 stage.update(self._last())
-                stage.update(self.layers[-1] if draft else ())
+                stage.update(_draft(self.layers[-1], plain) if draft else ())
             found.append(stage)
             first += size
-        self._stages[pp, draft] = found
+        self._stages[pp, draft, plain] = found
         return found
 
     def _read(self, index: int, parts: tuple[Part, ...]) -> Layer:
@@ -174,6 +177,11 @@ def stated_bytes(index: Any) -> int | None:
     return int(total) if 0 < total < MOST_BYTES else None
 
 
+def _draft(layer: Layer, plain: bool) -> Layer:
+    """A draft layer, which is like the last one; by the name of no part where nothing of it is converted."""
+    return tuple(one._replace(part="draft", linear=False) for one in layer) if plain else layer
+
+
 @lru_cache(maxsize=256)
 def _padded(vocabulary: int) -> int:
     return -(-vocabulary // 64) * 64
@@ -182,5 +190,5 @@ def _padded(vocabulary: int) -> int:
 def _bytes(one: Matrices, form: Format, tp: int, padding: float) -> float:
     shards = min(tp, one.most_shards or tp) if one.sharded else 1
     elements = one.elements / shards
-    bits = form.bits if one.linear and one.part not in form.spared else form.plain_bits
+    bits = form.bits_of(one.part, one.linear)
     return elements * bits / 8 * (padding if one.part == "experts" else 1.0)

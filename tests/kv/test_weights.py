@@ -264,3 +264,31 @@ def test_llama_cpp_keeps_mxfp4_experts_as_the_file_has_them():
     assert kernels.weights_bytes > 1.04 * file.weights_bytes
     assert [kernels.kinds["weights_bytes"], file.kinds["weights_bytes"]] == ["inferred", "calculated"]
     assert "mxfp4-padding" not in {note.key for note in file.notes}
+
+
+def test_modules_that_are_listed_one_by_one_have_bits_of_their_own():
+    listed = {f"model.layers.{layer}.mlp.up_proj": {"quant_algo": "W4A16_NVFP4"} for layer in range(32)}
+    listed |= {f"model.layers.{layer}.self_attn.q_proj": {"quant_algo": "FP8"} for layer in range(32)}
+    how = {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": listed}
+    mlp, attention = 32 * 3 * 4096 * 14336, 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024)
+    answer = ask({**configs.LLAMA_8B, "quantization_config": how})
+    saved = ask(configs.LLAMA_8B).weights_bytes - answer.weights_bytes
+
+    assert saved == pytest.approx(mlp * (16 - 4.5) / 8 + attention * (16 - 8) / 8, abs=1)
+    assert answer.kinds["weights_bytes"] == "calculated"
+
+
+def test_one_algorithm_that_is_not_known_leaves_the_list_unread():
+    listed = {"model.layers.0.mlp.up_proj": {"quant_algo": "BRAND_NEW"}}
+    how = {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": listed}
+
+    assert "weights-mixed" in {
+        note.key for note in ask({**configs.LLAMA_8B, "quantization_config": how}).notes
+    }
+
+
+def test_a_draft_layer_that_is_not_converted_keeps_16_bits():
+    """nvidia/Qwen3.6-35B-A3B-NVFP4 with its MTP layer: "Model loading took 21.93 GiB memory"."""
+    answer = ask("nvidia/Qwen3.6-35B-A3B-NVFP4", engine="vllm", num_speculative_tokens=2)
+
+    assert answer.weights_bytes / 2**30 == pytest.approx(21.93, rel=0.003)

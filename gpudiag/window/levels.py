@@ -281,9 +281,13 @@ class Level:
             made.append(*row)
         return made
 
-    def part(self, first: int, end: int) -> Level:
+    def with_rows(self, rows: int) -> Level:
+        """The same with room for so many rows."""
+        return self.part(0, len(self.at), rows)
+
+    def part(self, first: int, end: int, rows: int | None = None) -> Level:
         """Rows from `first` to before `end`."""
-        made = Level(self.columns, self.rows, self.slots)
+        made = Level(self.columns, rows or self.rows, self.slots)
         for i in range(first, end):
             made.append(*self._row_at(i))
         return made

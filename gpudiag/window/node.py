@@ -21,7 +21,7 @@ from gpudiag.window.rows import (
     PROCESS_COLUMNS,
 )
 from gpudiag.window.subjects import EngineWindow, GpuWindow, HostWindow, ProcessWindow, Users
-from gpudiag.window.tracks import NotMeasured, Table
+from gpudiag.window.tracks import W2, NotMeasured, Table
 from gpudiag.workloads import AT_REST
 
 EVENTS_KEPT = 200
@@ -300,6 +300,10 @@ class Window:
     def interval(self) -> float:
         agent = self.latest.agent if self.latest else None
         return agent.interval_seconds if agent else 10.0
+
+    def span_of(self, snapshots: int) -> float:
+        """Two minutes, or as long as so many snapshots take."""
+        return max(W2, 1.2 * snapshots * self.interval)
 
     def covers(self, span: float) -> bool:
         return self.host.covers(span)

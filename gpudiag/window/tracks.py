@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from gpudiag.window.levels import Columns, Level, Row, combine
@@ -16,8 +17,9 @@ from gpudiag.window.levels import Columns, Level, Row, combine
 W2, W5, W15, W30 = 120.0, 300.0, 900.0, 1800.0
 W6H, W24H, W7D = 21_600.0, 86_400.0, 604_800.0
 ENOUGH = 0.8  # share of a span that samples must cover before a pattern over it is judged
-FEWEST = 10  # samples
-FINE_ROWS = 30
+FEWEST = 10  # rows, where they are short
+FINE_ROWS = 30  # five minutes of an agent that reports every ten seconds
+MOST_FINE_ROWS = 300  # of one that reports more often
 
 
 class NotMeasured(Exception):
@@ -40,8 +42,11 @@ class Coverage(NamedTuple):
 
 def coverage(rows: int, seconds: float, span: float) -> Coverage:
     """What so many rows, so many seconds together, cover of a span."""
-    fewest = FEWEST if span <= W5 else 1
-    return Coverage(rows, seconds, seconds >= ENOUGH * span and rows >= min(fewest, ENOUGH * span / 10))
+    if not rows:
+        return Coverage(0, seconds, False)
+    period = max(10.0, seconds / rows)  # an agent may report once a minute
+    fewest = min(FEWEST if span <= W5 else 1, ENOUGH * span / period)
+    return Coverage(rows, seconds, seconds >= ENOUGH * span and rows >= fewest)
 
 
 class Table:
@@ -71,6 +76,8 @@ class Table:
 
     def append(self, at: float, seconds: float, rows: Mapping[int, array[float]]) -> None:
         """A new row: what is seen of each slot; of the others nothing."""
+        if self.fine.rows * seconds < W5 and self.fine.rows < MOST_FINE_ROWS:
+            self.fine = self.fine.with_rows(min(MOST_FINE_ROWS, ceil(W5 / max(1.0, seconds))))
         if self.fine.at and self.columns.coarse:
             self._roll_up(at)
         self.fine.append(at, seconds, self.columns.together(rows, self.slots))

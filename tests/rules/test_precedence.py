@@ -352,6 +352,23 @@ def test_a_driver_that_does_not_answer_heals_no_gpu() -> None:
     assert not changes.gone
 
 
+def test_a_driver_that_answers_again_is_not_called_silent_for_minutes() -> None:
+    s = Situation()
+    s.passes(minutes=6)
+    gpus, answers = s.gpus, s.nvml
+    s.gpus, s.nvml = {}, NvmlReading(error="driver_not_loaded")
+    before = followed(s.passes(minutes=2))
+    s.gpus, s.nvml = gpus, answers
+    rules, changes = default_rules(), before
+    for seconds in (10, 70):
+        changes = reconcile(changes.open, examine(s.passes(seconds=seconds).window, rules), rules, s.window)
+
+    assert ("nvml-unavailable" in open_rules(before), "nvml-unavailable" in open_rules(changes)) == (
+        True,
+        False,
+    )
+
+
 def test_a_wedged_server_stays_open_while_its_metrics_do_not_answer() -> None:
     s = vllm_idle(minutes=0)
     s.serves("vllm", requests_running=1.0, requests_waiting=14.0)

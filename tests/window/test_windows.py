@@ -121,6 +121,20 @@ def test_a_node_without_gpus_gets_them_and_loses_all_but_one() -> None:
     assert found == {**dict.fromkeys(range(8), 120.0), 5: 240.0}
 
 
+@pytest.mark.parametrize("interval", [5.0, 10.0, 30.0, 60.0])
+def test_a_span_is_covered_however_often_an_agent_reports(interval: float) -> None:
+    node = Situation()
+    node.agent.interval_seconds = interval
+    covered = {}
+    for minutes in range(1, 7):
+        for _ in range(round(60 / interval)):
+            node.now += interval - INTERVAL
+            node.reports()
+        covered[minutes] = node.window.covers(W5)
+
+    assert [1, 2, 3] == [minutes for minutes in covered if not covered[minutes]]
+
+
 def test_two_servers_that_an_agent_calls_alike_have_a_past_each() -> None:
     node = Situation(gpus=2)
     for gpu in (0, 1):

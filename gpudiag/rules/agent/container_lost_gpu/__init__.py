@@ -1,10 +1,15 @@
 """A container lost its GPU devices while the host still has them."""
 
 from gpudiag.rule import BLIND, Fires, measured, rule
-from gpudiag.window import W2, Window
+from gpudiag.window import Window
 
 
-@rule(severity="critical", rank=BLIND, explains=("nvml-unavailable", "gpu-count-changed"))
+@rule(
+    severity="critical",
+    rank=BLIND,
+    explains=("nvml-unavailable", "gpu-count-changed"),
+    clear_seconds=60.0,  # an answer of the driver is proof
+)
 def container_lost_gpu(node: Window, *, min_failures: int = 3) -> Fires | None:
     """The container lost its GPU devices."""
     snapshot = node.latest
@@ -22,7 +27,7 @@ def container_lost_gpu(node: Window, *, min_failures: int = 3) -> Fires | None:
         return None
     if host is None or not host.in_container or not node.most_gpus:
         return None  # it never had any
-    failed = node.host.over("nvml_failed", W2)
+    failed = node.host.over("nvml_failed", node.span_of(min_failures))
     if failed.mean * failed.n < min_failures - 0.5:
         node.require(min_failures * node.interval * 1.2)
         return None

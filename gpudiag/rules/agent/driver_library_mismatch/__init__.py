@@ -1,7 +1,7 @@
 """The driver was updated under a running kernel module: module and library differ."""
 
 from gpudiag.rule import BLIND, Fires, measured, rule
-from gpudiag.window import W2, Window
+from gpudiag.window import Window
 
 
 @rule(
@@ -9,6 +9,7 @@ from gpudiag.window import W2, Window
     rank=BLIND,
     confidence="proven",
     explains=("nvml-unavailable", "gpu-count-changed", "container-lost-gpu"),
+    clear_seconds=60.0,  # an answer of the driver is proof
 )
 def driver_library_mismatch(node: Window, *, min_failures: int = 2) -> Fires | None:
     """The driver's kernel module and library differ in version."""
@@ -20,7 +21,7 @@ def driver_library_mismatch(node: Window, *, min_failures: int = 2) -> Fires | N
     ):
         return None
     if snapshot.source == "agent":
-        failed = node.host.over("nvml_failed", W2)
+        failed = node.host.over("nvml_failed", node.span_of(min_failures))
         if failed.mean * failed.n < min_failures - 0.5:
             node.require(min_failures * node.interval * 1.2)
             return None

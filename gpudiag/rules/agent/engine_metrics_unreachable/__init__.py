@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudiag.rule import HINT, Fires, measured, rule
 from gpudiag.rules.engines import gpus_of, only_gpu, reached_at
-from gpudiag.window import W2, EngineWindow, ProcessWindow, Window
+from gpudiag.window import EngineWindow, ProcessWindow, Window
 
 
 @rule(severity="warning", rank=HINT)
@@ -18,9 +18,10 @@ def engine_metrics_unreachable(
     for engine in node.engines.values():
         known |= {engine.reading.pid, *(engine.reading.worker_pids or ())}
         if not engine.reading.metrics_ok and not _young(node, engine.reading.pid, min_age_seconds):
-            failures = engine.over("answered", W2) if engine.reading.metrics_ok is False else None
+            span = node.span_of(min_failures)
+            failures = engine.over("answered", span) if engine.reading.metrics_ok is False else None
             if failures is not None and failures.n >= min_failures and failures.max == 0:
-                yield _fires(node, engine)
+                yield _fires(node, engine, span)
     for process in node.processes.values():
         if _is_unknown_server(process, known) and not _young(node, process.reading.pid, min_age_seconds):
             yield Fires(
@@ -46,11 +47,11 @@ def _young(node: Window, pid: int | None, min_age: float) -> bool:
     return started is not None and node.time - started < min_age
 
 
-def _fires(node: Window, engine: EngineWindow) -> Fires:
+def _fires(node: Window, engine: EngineWindow, span: float) -> Fires:
     reading = engine.reading
     reason = node.gap(f"engine:{reading.name}", "metrics")
     off = reason == "not_enabled"
-    evidence = [measured("answered", False, window=W2, source=reading.name)]
+    evidence = [measured("answered", False, window=span, source=reading.name)]
     if reading.port_open is not None:
         evidence.append(measured("port_open", reading.port_open, source=reading.name))
     if reading.health_ok is not None:

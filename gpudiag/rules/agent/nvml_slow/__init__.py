@@ -5,7 +5,7 @@ from gpudiag.rule import BLIND, Fires, measured, rule
 from gpudiag.window import W5, W7D, NotMeasured, Window
 
 
-@rule(severity="warning", rank=BLIND)
+@rule(severity="warning", rank=BLIND, clear_seconds=60.0)
 def nvml_slow(
     node: Window,
     *,

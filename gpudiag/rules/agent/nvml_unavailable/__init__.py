@@ -1,7 +1,7 @@
 """The NVIDIA driver does not answer on this node."""
 
 from gpudiag.rule import BLIND, Fires, measured, rule
-from gpudiag.window import W2, Window
+from gpudiag.window import Window
 
 OTHERS = ("library_mismatch", "gpu_is_lost", "reset_required", "timeout")
 """Reasons that other rules speak of."""
@@ -12,7 +12,7 @@ VARIANTS = {
 }
 
 
-@rule(severity="critical", rank=BLIND, confidence="proven")
+@rule(severity="critical", rank=BLIND, confidence="proven", clear_seconds=60.0)  # an answer is proof
 def nvml_unavailable(node: Window, *, min_failures: int = 3) -> Fires | None:
     """The NVIDIA driver is not answering on this node."""
     snapshot = node.latest
@@ -25,7 +25,7 @@ def nvml_unavailable(node: Window, *, min_failures: int = 3) -> Fires | None:
     if host is not None and host.in_container and nvml.error in ("unknown_error", "no_permission"):
         return None  # container-lost-gpu
     if snapshot.source == "agent":
-        failed = node.host.over("nvml_failed", W2)
+        failed = node.host.over("nvml_failed", node.span_of(min_failures))
         if failed.mean * failed.n < min_failures - 0.5:
             node.require(min_failures * node.interval * 1.2)
             return None

@@ -14,6 +14,15 @@ def _fails(error: str | None, minutes: float = 2, **host: Any) -> Window:
     return s.passes(minutes=minutes).window
 
 
+def _fails_once_a_minute() -> Window:
+    s = Situation(gpus=0).machine(pci_gpu_count=8)
+    s.agent.interval_seconds = 60.0
+    s.nvml = NvmlReading(error="driver_not_loaded")
+    for _ in range(4):
+        s.is_silent(50).reports()
+    return s.window
+
+
 def _expected() -> Window:
     window = _fails("driver_not_loaded", pci_gpu_count=0)
     window.expected_gpus = 8
@@ -43,6 +52,7 @@ CASES = [
     Case("versions differ: another rule", lambda: _fails("library_mismatch"), "clear"),
     Case("a host without GPUs", lambda: _fails("library_not_found", pci_gpu_count=0), "clear"),
     Case("a container that lost its devices", lambda: _fails("unknown_error", in_container=True), "clear"),
+    Case("an agent that reports once a minute", _fails_once_a_minute, "fires"),
     Case("one failure so far", lambda: _fails("driver_not_loaded", minutes=1 / 6), "unjudged"),
     Case("access is refused", lambda: _fails("no_permission"), "fires", variant="no-permission"),
     Case("it fails for an unknown reason", lambda: _fails("unknown_error"), "fires"),

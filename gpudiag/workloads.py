@@ -26,6 +26,13 @@ POOLING_ENGINES = frozenset({"vllm", "sglang", "tensorrt-llm", "tgi", "lmdeploy"
 AT_REST = frozenset({"desktop", "monitor"})
 """Kinds that draw a little memory everywhere and are nobody's job."""
 
+ADOPTERS = frozenset(
+    ("systemd", "init", "bash", "sh", "zsh", "fish", "dash", "tini", "dumb-init", "docker-init", "catatonit",
+     "containerd-shim", "containerd-shim-runc-v2", "conmon", "tmux", "screen", "supervisord", "sshd",
+     "slurmstepd", "s6-supervise", "runsv", "pause", "raylet")
+)  # fmt: skip
+"""Programs that take over children whose parent died, or that started the server; none is a server."""
+
 _TABLE: tuple[tuple[str, Workload], ...] = (
     # workers before servers: a worker's command line may name the server's module
     (
@@ -98,6 +105,17 @@ def workload_of(process: ProcessReading) -> Workload:
     if found.kind == "other" and process.gpus and all(_draws(process, use) for use in process.gpus):
         return Workload("desktop")
     return found
+
+
+def program_above(worker: ProcessReading) -> str | None:
+    """The program that an engine's worker works for: its server, or a script that makes the engine itself.
+
+    None where there is none: above are only workers, and programs that adopt children.
+    """
+    names = worker.parents or ([worker.parent_name] if worker.parent_name else [])
+    above = (name.rsplit("/", 1)[-1] for name in names if workload_of_text(name).role != "worker")
+    nearest = next(above, None)
+    return None if nearest in ADOPTERS else nearest
 
 
 def _draws(process: ProcessReading, use: GpuUse) -> bool:

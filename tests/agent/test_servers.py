@@ -57,6 +57,14 @@ def test_a_worker_without_a_server_is_an_orphan(host: FakeHost) -> None:
     assert (reading.metrics_ok, reading.worker_pids, reading.gpus) == (False, [70], [0])
 
 
+def test_a_worker_of_a_script_that_makes_the_engine_itself_has_no_server(host: FakeHost) -> None:
+    mine = worker(parent=40)
+    mine.parents = ["python3", "bash", "sshd"]
+    host.process(40, "python3")
+
+    assert [] == ask(host, [mine])
+
+
 def test_a_worker_of_ray_is_no_orphan_for_its_parent_is_never_the_server(host: FakeHost) -> None:
     ray = ProcessReading(pid=70, name="ray::RayWorkerW", command="ray::RayWorkerWrapper", parent_pid=1)
     ray.started_at = 2.0

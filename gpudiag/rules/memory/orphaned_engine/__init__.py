@@ -8,30 +8,7 @@ from gpudiag.rule import STUCK, Fires, inferred, measured, rule
 from gpudiag.rules.engines import reached_at
 from gpudiag.rules.memory.holders import whose
 from gpudiag.window import EngineWindow, ProcessWindow, Window
-
-ADOPTERS = frozenset(
-    [
-        "systemd",
-        "init",
-        "bash",
-        "sh",
-        "zsh",
-        "fish",
-        "dash",
-        "tini",
-        "dumb-init",
-        "docker-init",
-        "catatonit",
-        "containerd-shim",
-        "containerd-shim-runc-v2",
-        "conmon",
-        "tmux",
-        "screen",
-        "supervisord",
-        "sshd",
-    ]
-)
-"""Programs that take over children whose parent died, or that started the server; none is a server."""
+from gpudiag.workloads import ADOPTERS, program_above
 
 
 @rule(
@@ -92,7 +69,8 @@ def _server_dead(node: Window, process: ProcessWindow) -> str | None:
     engine = _engine(node, process)
     if engine is not None and (engine.reading.health_ok or engine.reading.metrics_ok):
         return None
-    orphan = _adopted(reading) or (engine is not None and engine.reading.parent_alive is False)
+    serverless = engine is not None and engine.reading.parent_alive is False
+    orphan = program_above(reading) is None and (_adopted(reading) or serverless)
     silent = engine is not None and engine.reading.health_ok is False and not engine.reading.port_open
     if "ray::" in (reading.command or reading.name or ""):
         # raylet outlives its driver, so a parent proves nothing: only a port that once answered does

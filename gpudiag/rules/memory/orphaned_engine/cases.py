@@ -64,6 +64,16 @@ CASES = [
     ),
     Case("a table, and words of something that ended", lambda: _table(["ended"]), "clear"),
     Case("a ray worker whose server stopped answering", lambda: _worker(DEAD, **RAY), "fires"),
+    Case(
+        "a script makes the engine itself",
+        lambda: _worker(DEAD, parent_name="python3", parent_pid=900, parents=["python3", "bash", "sshd"]),
+        "clear",
+    ),
+    Case(
+        "a worker below an orphaned one",
+        lambda: _worker(DEAD, parent_name="VLLM::EngineCor", parents=["VLLM::EngineCor", "systemd"]),
+        "fires",
+    ),
     Case("a server waits for requests", lambda: vllm_idle().window, "clear"),
     Case("adopted, but the server answers", lambda: _worker({"health_ok": True}), "clear"),
     Case("a ray worker's parent is raylet", lambda: _worker(**RAY), "clear"),

@@ -102,7 +102,11 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
         steps=steps,
         also=also_seen([finding for finding in findings if not any(finding is one for one in same)]),
         bar=memory_bar(gpus[0], asking) if target.gpu is not None and gpus and not stale else None,
-        notes=(*commands_of(main, same, asking), *notes_of(found, gpus, asking)),
+        notes=(
+            *commands_of(main, same, asking),
+            *(() if stale else steps_left(main, found, asking, live)),
+            *notes_of(found, gpus, asking),
+        ),
         actions=actions_of(main, target, drawn(found, main, target), asking, at) if live else (),
     )
 
@@ -193,12 +197,25 @@ def guarded(item: Json) -> str:
 
 def steps_of(main: Json | None, host: str | None, lang: str) -> tuple[Step, ...]:
     """The first steps, and the one that frees what is held, wherever it stands."""
-    steps = (main or {}).get("next_steps") or []
-    shown = steps[:MOST_STEPS] + [step for step in steps[MOST_STEPS:] if step.get("frees")]
     return tuple(
         Step(str(step.get("text") or ""), str(step.get("command") or ""), step["on"])
-        for step in with_hosts(shown, host, lang)
+        for step in with_hosts(shown_steps(main), host, lang)
     )
+
+
+def shown_steps(main: Json | None) -> list[Json]:
+    steps = (main or {}).get("next_steps") or []
+    return steps[:MOST_STEPS] + [step for step in steps[MOST_STEPS:] if step.get("frees")]
+
+
+def steps_left(main: Json | None, found: Json, asking: Asking, live: bool) -> tuple[str, ...]:
+    """How many steps are not shown, and where they stand: on the node's page, or in the rule's runbook."""
+    left = len((main or {}).get("next_steps") or []) - len(shown_steps(main))
+    if main is None or left <= 0:
+        return ()
+    page = f"/nodes/{found['node']}" if live else main.get("runbook_url")
+    where = asking.link(str(page or "")) or code(f"gpudiag rules {main['rule']}")
+    return (asking.say("steps.left", count=left, where=where),)
 
 
 def also_seen(others: list[Json]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ SENTENCES = {
     "evidence": "Evidence",
     "next": "What to do next",
     "also": "Also seen",
+    "steps.left": "Not all steps are here: {count} more at {where}",
     "unjudged": "Rules that could not judge: {count}; missing: {missing}.",
     "stale": "{node}: no fresh data for {age}, so the state now is not known",
     "stale.was": "When it last reported, {age} ago: {headline}.",

@@ -16,6 +16,7 @@ SENTENCES = {
     "evidence": "근거",
     "next": "다음에 할 일",
     "also": "함께 보임",
+    "steps.left": "단계가 {count}개 더 있습니다: {where}",
     "unjudged": "판단하지 못한 규칙 {count}개, 없는 값: {missing}.",
     "stale": "{node}: {age} 동안 새 데이터가 없어 지금 상태를 알 수 없습니다",
     "stale.was": "{age} 전 마지막 보고 당시: {headline}.",

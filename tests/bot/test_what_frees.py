@@ -32,6 +32,20 @@ def test_the_step_that_frees_is_kept_wherever_it_stands() -> None:
     assert [step.command for step in answer.steps] == ["look 0", "look 1", "look 2", "scancel 77"]
 
 
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_steps_that_are_left_out_are_counted_with_the_place_where_they_stand(lang: str) -> None:
+    found, site = diagnosis(), "https://gpudiag.example.com"
+    found["gpus"][0]["findings"][0]["next_steps"] = steps()
+    found["observed"]["age_seconds"] = 1.0
+    answer = lay_out(found, Target("node-3"), Asking(ExampleApi(), lang=lang, public_url=site))
+    found["gpus"][0]["findings"][0]["next_steps"] = steps()[:3]
+    whole = lay_out(found, Target("node-3"), Asking(ExampleApi(), lang=lang, public_url=site))
+
+    (left,) = [note for note in answer.notes if f"{site}/nodes/node-3" in note]
+    assert "2" in left
+    assert [note for note in whole.notes if f"{site}/nodes/" in note] == []
+
+
 @pytest.mark.parametrize(("lang", "on"), [("en", "on node-3:"), ("ko", "node-3 노드에서:")])
 def test_a_command_says_on_which_host_it_is_typed(lang: str, on: str) -> None:
     found = diagnosis()

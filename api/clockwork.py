@@ -106,13 +106,12 @@ class Clockwork:
         self.rounds.tick(now, lambda: time.monotonic() > ends)
 
     def _judge_fleet(self) -> None:
-        """A turn for each rule; on a shared store none, since catching up with every node takes long."""
+        """A turn for each rule; catching up with every node on a shared store takes long, and needs none."""
         now = self._clock()
         if 0.0 <= now - self._judge.together.judged_at < EVERY_SECONDS:
             return
-        if not self._store.embedded:
-            self.rounds.judge_together(now)
-        elif self.all_loaded:
+        if self.all_loaded:
+            self.rounds.catch_up()
             steps = self.rounds.judging_together(now)
             while self._in_turn(lambda: next(steps, True)) is None:
                 pass
@@ -125,6 +124,7 @@ class Clockwork:
             # Before the pen is taken: who acknowledges has a node first, and then the pen.
             entries = list(self._judge.windows.packed(some))
             with self._store.writing() as connection:
+                self._store.lock_nodes(connection, [state.id for state in some])
                 for entry in entries:
                     self._store.snapshots.save_packed(connection, *entry)
                 seen = [(s.id, s.window.received_at) for s in some if s.loaded]

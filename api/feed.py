@@ -30,6 +30,7 @@ class Pending:
         return bool(self.episodes or self.feed or self.verdicts)
 
     def write(self, store: Store, connection: Connection) -> None:
+        store.lock_nodes(connection, {*self.verdicts, *(node_id for node_id, _, _ in self.episodes.values())})
         for node_id, episode, ended_at in self.episodes.values():
             store.episodes.save(connection, node_id, episode, ended_at)
         store.episodes.tell(connection, self.feed)

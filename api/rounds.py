@@ -72,15 +72,19 @@ class Rounds:
 
     def judge_together(self, now: float) -> None:
         """Ask the rules about several nodes; a node that they blame is judged anew."""
+        self.catch_up()
         for _ in self.judging_together(now):
             pass
+
+    def catch_up(self) -> None:
+        """Know what other processes stored of every node."""
+        if not self._judge.store.embedded:
+            for name in list(self._judge.nodes):
+                self._judge.state(name)
 
     def judging_together(self, now: float) -> Iterator[None]:
         """The same with pauses in which reports may have their turn."""
         judge = self._judge
-        if not judge.store.embedded:
-            for name in list(judge.nodes):
-                judge.state(name)
         yield from judge.together.judging(now)
         self._judge_moved(now, keep=True)
         for name in judge.together.silent_alone(now):

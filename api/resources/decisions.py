@@ -84,6 +84,7 @@ def _acknowledge(here: Parts, finding_id: str, who: str, why: str) -> None:
         state.headlines = {}
         state.said.clear()
         with here.store.writing() as connection:
+            here.store.lock_nodes(connection, [state.id])
             here.store.episodes.save(connection, state.id, known, None)
             here.store.episodes.touch(connection, state.id)
             state.version += 1
@@ -221,6 +222,7 @@ def forget(node: str) -> Response:
     def act() -> None:
         state = here.answers.node(node)  # in turn: it may be deleted and report anew meanwhile
         with here.store.writing() as connection:
+            here.store.lock_nodes(connection, [state.id])
             here.store.snapshots.forget(connection, state.id)
             here.store.decisions.record(connection, here.answers.now(), who, "forget", node, why)
         here.judge.forget(node)

@@ -49,7 +49,12 @@ class Store(Database):
     # ---- several processes on one server
 
     def lock_nodes(self, connection: Connection, ids: Iterable[int]) -> None:
-        """Hold these nodes until the transaction ends; in order, so that two never wait for each other."""
+        """Hold these nodes until the transaction ends; in order, so that two never wait for each other.
+
+        Whoever writes rows of several nodes, or several tables of one, holds them first.
+        """
+        if self.embedded:
+            return  # one transaction writes at a time
         for node_id in sorted(ids):
             connection.execute(text("SELECT pg_advisory_xact_lock(:space, :node)"),
                                {"space": NODE_LOCK, "node": node_id % (1 << 31)})  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -124,3 +125,25 @@ def test_two_servers_that_keep_the_same_window_do_not_quarrel(postgresql: str) -
     finally:
         for store in stores:
             store.close()
+
+
+@pytest.mark.parametrize("act", ["ack", "forget"])
+def test_who_changes_a_node_waits_for_the_server_that_stores_its_report(
+    two: tuple[Api, Api], act: str
+) -> None:
+    """Else each would hold a row that the other one wants."""
+    first, second = two
+    node = ReportingNode("node-3", first)
+    node.passes(seconds=20).loses_its_gpu().passes(seconds=10)
+    [lost] = [i for i in second.client.findings()["items"] if i["finding"]["rule"] == "gpu-lost-bus"]
+    acts = {
+        "ack": partial(second.client.ack, lost["finding"]["id"], by="kim"),
+        "forget": partial(second.ask, "DELETE", "/v1/nodes/node-3"),
+    }
+    store = first.parts.store
+    with ThreadPoolExecutor(1) as pool:
+        with store.writing() as connection:
+            store.lock_nodes(connection, [store.snapshots.node("node-3").id])
+            later = pool.submit(acts[act])
+            until(lambda: locks_waited_for(store) > 0)
+        later.result(PATIENCE_SECONDS)

@@ -315,6 +315,7 @@ LABEL = {  # headings of every surface
     "filled": "filled",
     "expected": "calculated: {size}",
     "next_command": "more",
+    "why_node": "Why a node is so: {command}",
     "other_forms": "It also says",
     "lookalikes": "Looks like it and is not",
     "thresholds": "Thresholds",
@@ -372,7 +373,6 @@ CHANGED = {  # what came and went on a node
     "opened": "opened",
     "resolved": "ended",
     "gone": "gone with its GPU or process",
-    "why_node": "Why a node is so: {command}",
 }
 DISAGREEMENT = (
     "{gpus}: calculated and measured memory differ by {share}. Usually the engine runs with other options "

@@ -317,6 +317,7 @@ LABEL = {
     "filled": "사용 중",
     "expected": "계산값: {size}",
     "next_command": "자세히",
+    "why_node": "노드 하나의 진단: {command}",
     "other_forms": "다른 답",
     "lookalikes": "비슷해 보이지만 아닌 것",
     "thresholds": "임계값",
@@ -384,7 +385,6 @@ DISAGREEMENT = (
     "{gpus}: 계산한 메모리와 측정한 메모리의 차이가 {share}입니다. 대개 엔진이 모델 설정과 다른 옵션으로 "
     "실행된 경우입니다. KV dtype이나 텐서 병렬 크기가 다르거나, 드래프트 모델이 있거나, 가중치를 적재하면서 "
     "양자화했거나, 다른 프로세스의 메모리가 함께 집계되었을 수 있습니다."
-    "why_node": "노드 하나의 진단: {command}",
 )
 PARTS = {
     "weights": "가중치",

@@ -1,0 +1,68 @@
+"""A serving engine starts again and again, and ends before it answers."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gpudiag.rule import STUCK, Fires, measured, rule
+from gpudiag.window import W15, W30, EngineWindow, GpuWindow, ProcessWindow
+
+TOGETHER_SECONDS = 20.0  # processes of one server start so close to each other
+
+
+@rule(
+    severity="warning",
+    rank=STUCK,
+    maturity="experimental",
+    given=("process", "engine"),
+    explains=("model-loading", "memory-held-idle"),
+    clear_seconds=360.0,  # whoever restarts it waits up to five minutes in between
+)
+def server_restarts(
+    gpu: GpuWindow,
+    *,
+    min_starts: int = 3,
+    within_seconds: float = W30,
+    max_life_seconds: float = W15,
+) -> Iterator[Fires]:
+    """A serving engine starts again and again."""
+    for engine in gpu.engines:
+        reading = engine.reading
+        if reading.ever_answered or reading.metrics_ok or reading.health_ok:
+            continue
+        now = next((process for process in gpu.processes if _is_of(process, engine)), None)
+        if now is None:
+            continue
+        before = [
+            process
+            for process in gpu.node.departed
+            if process.workload == now.workload
+            and gpu.index in process.gpus
+            and gpu.node.time - process.last_seen <= within_seconds
+            and _life(process) <= max_life_seconds
+        ]
+        starts = _starts([*before, now])
+        if starts >= min_starts:
+            yield Fires(
+                (
+                    measured("starts", starts, window=within_seconds, source="/proc"),
+                    measured("longest_life_seconds", round(max(map(_life, before))), source="/proc"),
+                ),
+                key=reading.name,
+                words={"engine": reading.name, "pid": str(now.reading.pid)},
+            )
+
+
+def _is_of(process: ProcessWindow, engine: EngineWindow) -> bool:
+    return process.reading.pid in (engine.reading.pid, *(engine.reading.worker_pids or ()))
+
+
+def _life(process: ProcessWindow) -> float:
+    """Seconds from its start until it was last seen."""
+    started = process.reading.started_at
+    return process.last_seen - (process.first_seen if started is None else started)
+
+
+def _starts(processes: list[ProcessWindow]) -> int:
+    """How often they began: those of one server begin together."""
+    moments = sorted(process.last_seen - _life(process) for process in processes)
+    return 1 + sum(later - one > TOGETHER_SECONDS for one, later in pairwise(moments))

@@ -40,6 +40,8 @@ _FENCE = re.compile(
     re.IGNORECASE,
 )  # of Markdown, of Jira, of forums
 _FENCES = ("```", "~~~", "{code", "{noformat", "[code]", "[/code]", "[pre]", "[CODE]", "[quote]")
+_NAMED = r"[a-z][a-z_]{1,40}(?:\.[a-z_.]{1,60})?(?: \[[a-zA-Z%/]{1,16}\])?"
+_TABBED_HEAD = re.compile(rf"^{_NAMED}(?:\t{_NAMED}){{1,200}}$", re.MULTILINE)
 _LOOKALIKES = str.maketrans(
     {
         **dict.fromkeys("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
@@ -109,8 +111,20 @@ def cleaned(text: str) -> str:
     if any(fence in text for fence in _FENCES):
         text = _FENCE.sub("\n", text)
     if "\t" in text:
+        text = _out_of_a_spreadsheet(text)
         text = "\n".join(line.expandtabs(8) for line in text.split("\n"))
     return _CONTROL.sub("", text)
+
+
+def _out_of_a_spreadsheet(text: str) -> str:
+    """A list of `--query-…` that was copied out of a spreadsheet has tabs for its commas."""
+    head = _TABBED_HEAD.search(text)
+    if head is None:
+        return text
+    tabs = head[0].count("\t")
+    return "\n".join(
+        line.replace("\t", ", ") if line.count("\t") == tabs else line for line in text.split("\n")
+    )
 
 
 def _is_html(text: str) -> bool:

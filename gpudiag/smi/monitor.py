@@ -6,6 +6,7 @@ not give, or an idle one: never 0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gpudiag.smi import values as v
@@ -33,6 +34,7 @@ _KNOWN = frozenset((*_DMON, "pid", "pviol", "tviol", "rxpci", "txpci"))
 """Columns of which a header names one at least; `-s` chooses them."""
 
 _TIMES = ("date", "time")
+_CELLS = re.compile(r", *| +")  # `--format csv` writes commas
 
 
 class MonitorReader:
@@ -56,7 +58,7 @@ class MonitorReader:
     def _line(self, line: str) -> bool:
         text = line.strip()
         if text.startswith("#"):
-            words = text.lstrip("# ").lower().split()
+            words = _CELLS.split(text.lstrip("# ").lower())
             if "gpu" in words[:3] and not _KNOWN.isdisjoint(words):
                 if words != self.columns:
                     self._end()
@@ -73,7 +75,7 @@ class MonitorReader:
 
     def _row(self, text: str) -> bool:
         wanted = len(self.columns)
-        cells = text.split(None, wanted - 1) if self.pmon else text.split()
+        cells = _CELLS.split(text, wanted - 1 if self.pmon else 0)
         if len(cells) != wanted or not all(
             _cell_fits(c, cell) for c, cell in zip(self.columns, cells, strict=True)
         ):

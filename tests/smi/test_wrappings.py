@@ -112,3 +112,15 @@ def test_a_list_in_a_part_of_a_document_has_no_mark_in_its_values() -> None:
 
     assert ["NVIDIA L4"] == [gpu.name for gpu in last(text).gpus]
     assert [23034 * MIB] == [gpu.memory_total_bytes for gpu in last(text).gpus]
+
+
+def test_a_list_out_of_a_spreadsheet_has_tabs_for_its_commas() -> None:
+    copied = OUTPUTS["csv"].replace(", ", "\t")
+
+    assert last(OUTPUTS["csv"]) == last(copied)
+
+
+def test_dmon_writes_commas_when_asked_for_them() -> None:
+    lines = [", ".join(line.replace("# ", "#").split()) for line in OUTPUTS["dmon"].strip().split("\n")]
+
+    assert last(OUTPUTS["dmon"]) == last("\n".join(lines) + "\n")

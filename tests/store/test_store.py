@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import create_engine, inspect
+from sqlalchemy import create_engine, event, inspect
 
 from api.store import HEAD, Store
 from api.store.engine import BUSY_SECONDS
@@ -148,6 +149,24 @@ def test_deleting_never_holds_the_writers_up(store: Store) -> None:
     waits.sort()
     assert len(waits) > 20
     assert waits[int(len(waits) * 0.95)] < took / 4  # a small part of it, however fast the machine is
+
+
+def test_findings_that_ended_long_ago_go_a_few_at_a_time(store: Store) -> None:
+    node = add(store, "node-1", NOW)
+    with store.writing() as connection:
+        for number in range(1_000):
+            store.episodes.save(connection, node, finding(finding_id=f"f-{number}"), NOW + 10)
+    gone: list[int] = []
+
+    def note(connection: Any, cursor: Any, statement: str, *more: Any) -> None:
+        if statement.startswith("DELETE FROM findings"):
+            gone.append(cursor.rowcount)
+
+    event.listen(store.engine, "after_cursor_execute", note)
+    store.keep_since(NOW + 600, pause=0)
+
+    assert sum(gone) == 1_000
+    assert max(gone) < 400
 
 
 def test_space_is_given_back(tmp_path) -> None:  # type: ignore[no-untyped-def]

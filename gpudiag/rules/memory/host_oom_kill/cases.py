@@ -1,6 +1,7 @@
 """Situations of host-oom-kill and its look-alikes."""
 
 from gpudiag.rule import Case
+from gpudiag.rules.faults.lines import pasted
 from gpudiag.rules.situations import GIB, Situation
 from gpudiag.window import Window
 
@@ -26,7 +27,17 @@ CASES = [
         confidence="proven",
         gpu=None,
     ),
+    Case(
+        "a pasted line tells of a Python program",
+        lambda: pasted(LINE),
+        "fires",
+        severity="warning",
+        confidence="possible",
+        variant="line",
+        gpu=None,
+    ),
     Case("another process was killed", lambda: _killed(pid=31), "clear"),
+    Case("a pasted line tells of a browser", lambda: pasted(LINE.replace("python3", "chrome")), "clear"),
     Case("two hours ago", lambda: _killed(minutes_later=120), "clear"),
     Case("it ended, and nothing was killed", lambda: _killed(kind="nvrm"), "clear"),
 ]

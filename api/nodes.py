@@ -116,8 +116,8 @@ class NodeState:
             other = self.starts.get(self.current)
             if other is not None and taken_at > other.first_taken + 1.0:
                 self.two_agents_at = taken_at
-        start.sequence = max(start.sequence, sequence)
-        start.last_taken = max(start.last_taken, taken_at)
+        if sequence >= start.sequence:  # also where our clock was set back
+            start.sequence, start.last_taken = sequence, taken_at
         current = self.starts.get(self.current) if self.current is not None else None
         if current is None or taken_at >= current.last_taken:
             self.current = key
@@ -125,7 +125,7 @@ class NodeState:
     @property
     def two_agents(self) -> bool:
         """Whether two agents reported under this name lately."""
-        return self.window.time - self.two_agents_at < TWO_AGENTS_TOLD
+        return abs(self.window.time - self.two_agents_at) < TWO_AGENTS_TOLD
 
     def offset_at(self, sent_at: float | None, received_at: float) -> float:
         """Server clock minus agent clock: kept steady against the network's delays."""

@@ -105,9 +105,9 @@ class Together:
     def covers_silence(self, node: str, what: str, now: float) -> bool:
         """Whether a node's silence is a part of what is told of many, or may be the server's own doing."""
         if what == "opened":
-            if not self._gap and now - self.judged_at >= AGAIN_SECONDS:
+            if not self._gap and not 0.0 <= now - self.judged_at < AGAIN_SECONDS:
                 self.judge(now)
-            if self._gap or now < self._forgiven_until:
+            if self._gap or self._forgives(now):
                 self._covered.add(node)
         covered = node in self._covered
         if what in ("resolved", "gone"):
@@ -116,10 +116,14 @@ class Together:
 
     def silent_alone(self, now: float) -> set[str]:
         """Nodes that are silent still, after the others came back: from now on it is told of them."""
-        if self._gap or now < self._forgiven_until:
+        if self._gap or self._forgives(now):
             return set()
         alone, self._covered = self._covered, set()
         return alone
+
+    def _forgives(self, now: float) -> bool:
+        """Whether agents have not had the time to come back; no longer where the clock was set back."""
+        return 0.0 < self._forgiven_until - now <= GRACE_SECONDS
 
     @property
     def _gap(self) -> bool:

@@ -152,7 +152,8 @@ class Windows:
         """Whether late reports are to be read from the store: they stopped coming, from the only agent."""
         if state.late_at is None or state.two_agents:
             return False
-        return now - state.late_at >= LATE_SECONDS and now - state.rebuilt_at >= AGAIN_SECONDS
+        waits = 0.0 <= now - state.late_at < LATE_SECONDS
+        return not waits and not 0.0 <= now - state.rebuilt_at < AGAIN_SECONDS
 
     @staticmethod
     def _read(state: NodeState, row: StoredSnapshot) -> Snapshot | None:

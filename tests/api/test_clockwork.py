@@ -77,6 +77,20 @@ def test_a_node_is_judged_on_when_the_servers_clock_was_set_back(api: Api, node:
     assert said["observed"]["age_seconds"] < 30
 
 
+def test_an_agent_that_restarts_is_one_agent_though_the_clock_was_set_back(
+    api: Api, node: ReportingNode
+) -> None:
+    node.passes(minutes=1)
+    api.clock.now, node.now = api.clock.now + 7_200, node.now + 7_200
+    node.passes(minutes=1)
+    api.clock.now, node.now = api.clock.now - 3_600, node.now - 3_600
+    node.passes(minutes=1)
+    node.agent.start_id, node.agent.sequence = "after-the-restart", 0
+    node.passes(minutes=1)
+
+    assert api.client.diagnosis("node-3")["notes"] == []
+
+
 @pytest.mark.parametrize("packed_at", [330.0, 870.0])  # seconds after a full quarter of an hour
 def test_a_crash_takes_nothing_of_the_quarter_of_an_hour_that_it_hit(
     make_api: Callable[..., Api], tmp_path: Path, packed_at: float

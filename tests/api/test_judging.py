@@ -163,6 +163,20 @@ def test_a_silence_from_before_the_server_stopped_stays_told(api: Api, four: lis
     assert "agent-stale" in api.open_findings("node-0")
 
 
+def test_one_that_falls_silent_alone_is_told_after_the_clock_was_set_forward_and_back(
+    api: Api, four: list[ReportingNode]
+) -> None:
+    api.clock.now += 86_400.0
+    works_by_the_clock(api)
+    report_side_by_side(api, *four, seconds=60)
+    api.clock.now -= 86_400.0
+    report_side_by_side(api, *four, seconds=120)
+    before = len(loud(api))
+    report_side_by_side(api, *four[1:], seconds=60)
+
+    assert loud(api)[before:] == [("node-0", "opened")]
+
+
 def test_one_that_falls_silent_alone_is_told_at_once(api: Api, four: list[ReportingNode]) -> None:
     report_side_by_side(api, *four[1:], seconds=60)
 

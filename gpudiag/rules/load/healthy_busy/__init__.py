@@ -3,9 +3,9 @@
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, measured, rule
 from gpudiag.rules.engines import asked
-from gpudiag.rules.load.evidence import working_watts
+from gpudiag.rules.load.evidence import MOST_PERCENT, working_watts
 from gpudiag.rules.sight import confidence, holds_nothing, seen_seconds
-from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured
+from gpudiag.window import W2, W5, EngineWindow, GpuWindow, NotMeasured
 
 PLENTY_WATTS = 300.0
 """No GPU draws this much without real work; used where the limit is not shown."""
@@ -27,19 +27,24 @@ def healthy_busy(
     """The GPU works normally."""
     if gpu.reading.error or not gpu.present or holds_nothing(gpu):
         return None
-    busy = gpu.over("utilization_percent", W5).mean
+    busy, span = gpu.over("utilization_percent", W5).mean, seen_seconds(gpu)
+    if busy < min_some_percent:
+        busy, span = gpu.over("utilization_percent", W2).mean, seen_seconds(gpu, W2)  # it has just begun
     if busy < min_some_percent and not gpu.engines:
         return None
-    span = seen_seconds(gpu)
     seen: tuple[Evidence, ...] = (measured("utilization_percent", round(busy, 1), window=span),)
     made = _progress(gpu)
     if made is not None:
         if not made:
             return None  # an engine is here and makes nothing: other rules say why
         seen += made
-        if busy >= min_busy_percent:
+        if busy >= min_busy_percent or gpu.over("utilization_percent", W2).mean >= min_busy_percent:
             return Fires(seen, confidence=confidence(gpu))
-        return None if _waits(gpu) else Fires(seen, confidence=confidence(gpu), variant="part-load")
+        if not _waits(gpu):
+            return Fires(seen, confidence=confidence(gpu), variant="part-load")
+        if busy < MOST_PERCENT:
+            return None  # low-util-under-load
+        return Fires(seen, severity="info", confidence="possible", variant="waits")
     if busy < min_some_percent:
         return None
     try:

@@ -51,6 +51,15 @@ def _load_over_a_minute(*loads: float) -> Window:
     return s.passes(minutes=1).window
 
 
+def _just_begun() -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=60 * GIB)
+    s.runs({0: 60 * GIB}, name="python3", command="torchrun train.py")
+    s.passes(minutes=6)
+    s.gpu(0).shows(utilization_percent=97.0, power_watts=610.0)
+    return s.passes(seconds=10).window
+
+
 CASES = [
     Case(
         "load that rises and falls, and no power shown",
@@ -98,6 +107,14 @@ CASES = [
         lambda: _serving(20.0, requests_waiting=9.0, rates={"generation_tokens_total": 50.0}),
         "clear",
     ),
+    Case(
+        "requests wait while the GPU is half busy",
+        lambda: _serving(50.0, requests_waiting=9.0, rates={"generation_tokens_total": 500.0}),
+        "fires",
+        severity="info",
+        variant="waits",
+    ),
+    Case("a job that began to work ten seconds ago", _just_begun, "fires", severity="info"),
     Case("a server without requests", lambda: vllm_idle().window, "clear"),
     Case(
         "neither power nor memory traffic is shown",

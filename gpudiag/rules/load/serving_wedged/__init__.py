@@ -8,6 +8,8 @@ from gpudiag.rule import STUCK, Fires, measured, rule
 from gpudiag.rules.engines import each, gpus_of, only_gpu, reached_at, readable
 from gpudiag.window import W5, W6H, W7D, EngineWindow, NotMeasured, Window
 
+MINUTE = 60.0
+
 
 @rule(
     severity="critical",
@@ -40,7 +42,9 @@ def serving_wedged(
         if reading.requests_running is None:
             held = reading.requests_waiting is not None and engine.share("waits", W5) >= min_loaded_share
             return _uncounted(node, engine) if held else None
-        if engine.share("loaded", W5) < min_loaded_share:
+        loaded = engine.share("loaded", W5)
+        if loaded < min_loaded_share:
+            _wait_for(engine, (min_loaded_share - loaded) * W5)
             return None
         if reading.generation_tokens_total is None:
             return _uncounted(node, engine)
@@ -56,6 +60,14 @@ def serving_wedged(
         return _fires(node, engine)
 
     return each(readable(node), judged)
+
+
+def _wait_for(engine: EngineWindow, seconds: float) -> None:
+    """Raise NotMeasured where requests have been in it for a minute, and nothing has come out yet."""
+    counted = engine.reading.generation_tokens_total is not None
+    if not counted or engine.share("loaded", MINUTE) < 1.0 or engine.rise("generation_tokens_total", MINUTE):
+        return
+    raise NotMeasured("samples", reason="too_short", wait_seconds=max(10.0, seconds))
 
 
 def _long_prefill(node: Window, engine: EngineWindow, max_power_share: float) -> bool:

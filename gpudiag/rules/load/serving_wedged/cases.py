@@ -27,6 +27,12 @@ def _without_metrics() -> Window:
     return s.passes(minutes=6).window
 
 
+def _asked_two_minutes_ago() -> Window:
+    s = vllm_idle()
+    s.serves("vllm", requests_running=3.0)
+    return s.passes(minutes=2).window
+
+
 def _just_loaded() -> Window:
     s = vllm_idle(minutes=0)
     unknown = dict.fromkeys(["requests_running", "requests_waiting", "generation_tokens_total"])
@@ -47,6 +53,7 @@ CASES = [
     Case("the GPU works at full power on a long prompt", lambda: _wedged(power=610.0), "clear"),
     Case("the engine is paused", lambda: _wedged(sleeping=True), "clear"),
     Case("no engine here", lambda: Situation().passes(minutes=6).window, "clear"),
+    Case("requests came two minutes ago, and nothing came out yet", _asked_two_minutes_ago, "unjudged"),
     Case("watched for a minute", lambda: _wedged(minutes=1), "unjudged"),
     Case("its metrics cannot be read", _without_metrics, "unjudged"),
     Case(

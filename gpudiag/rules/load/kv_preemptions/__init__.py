@@ -12,6 +12,7 @@ from gpudiag.window import W5, EngineWindow, Window
     rank=CAPACITY,
     given=("engine",),
     explains=("kv-pool-nearly-full", "queue-building"),
+    clear_seconds=120.0,  # it looks back five minutes by itself
 )
 def kv_preemptions(
     node: Window, *, min_minutes: int = 3, min_finished_share: float = 0.01

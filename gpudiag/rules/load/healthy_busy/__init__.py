@@ -23,6 +23,7 @@ def healthy_busy(
     min_memory_percent: float = 10.0,
     min_active_ratio: float = 0.10,
     min_swing_percent: float = 25.0,
+    min_hot_celsius: float = 88.0,
 ) -> Fires | None:
     """The GPU works normally."""
     if gpu.reading.error or not gpu.present or holds_nothing(gpu):
@@ -55,10 +56,25 @@ def healthy_busy(
             raise
         return Fires((*seen, *swings), severity="info", confidence="possible", variant="comes-and-goes")
     if busy >= min_busy_percent and proof:
+        if _may_be_held_by_heat(gpu, min_hot_celsius):
+            hot = measured("temperature_celsius", gpu.now("temperature_celsius"))
+            return Fires((*seen, *proof, hot), severity="info", confidence="possible", variant="hot")
         return Fires((*seen, *proof), confidence="possible", variant="progress-unseen")
     if busy >= max_light_percent:
         return None  # kernels that wait in a loop look like this: stuck-job, busy-but-inefficient
     return Fires((*seen, *proof), severity="info", confidence="possible", variant="some-work")
+
+
+def _may_be_held_by_heat(gpu: GpuWindow, min_celsius: float) -> bool:
+    """Whether a pasted sample is hot and shows neither its limits nor what holds the clocks."""
+    reading = gpu.reading
+    limits = (
+        reading.temperature_margin_celsius,
+        reading.temperature_slowdown_celsius,
+        reading.clocks_event_reasons,
+    )
+    hot = reading.temperature_celsius is not None and reading.temperature_celsius >= min_celsius
+    return gpu.node.pasted and hot and all(limit is None for limit in limits)
 
 
 def _progress(gpu: GpuWindow) -> tuple[Evidence, ...] | None:

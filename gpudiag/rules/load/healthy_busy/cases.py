@@ -33,6 +33,11 @@ def _small_card() -> Window:
     return s.passes(minutes=6).window
 
 
+def _hot(**gpu: Any) -> Window:
+    limits = {"temperature_margin_celsius": None, "temperature_slowdown_celsius": None}
+    return _one_sample(power_watts=600.0, temperature_celsius=91.0, **limits, **gpu)
+
+
 def _one_sample(**gpu: Any) -> Window:
     return pasted(**{"utilization_percent": 99.0, "memory_used_bytes": 60 * GIB, **gpu})
 
@@ -100,6 +105,21 @@ CASES = [
         variant="some-work",
     ),
     Case("100 % at the power of rest", lambda: _training(power_watts=95.0), "clear"),
+    Case(
+        "one pasted sample at 91 °C, its limits not shown",
+        lambda: _hot(clocks_event_reasons=None),
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="hot",
+    ),
+    Case(
+        "one pasted sample at 91 °C, and nothing holds its clocks",
+        lambda: _hot(clocks_event_reasons=0),
+        "fires",
+        severity="ok",
+        variant="progress-unseen",
+    ),
     Case("one pasted sample: 100 % at little power", lambda: _one_sample(power_watts=90.0), "clear"),
     Case("requests are in the engine and nothing is made", lambda: _serving(99.0), "clear"),
     Case(

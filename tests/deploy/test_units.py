@@ -51,17 +51,21 @@ def test_every_unit_runs_a_command_of_ours_with_settings_that_there_are(unit: Pa
 
 
 def test_the_units_keep_what_lasts_where_systemd_lets_them_write() -> None:
-    agent, server = DEPLOY / "systemd" / "gpudiag-agent.service", DEPLOY / "systemd" / "gpudiag.service"
-    [kept], [door], [store] = (
+    agent, server, bot = (
+        DEPLOY / "systemd" / f"{name}.service" for name in ("gpudiag-agent", "gpudiag", "gpudiag-bot")
+    )
+    [kept], [door], [store], [state] = (
         settings_of(agent, "StateDirectory"),
         settings_of(agent, "RuntimeDirectory"),
         settings_of(server, "StateDirectory"),
+        settings_of(bot, "StateDirectory"),
     )
 
-    assert kept != store
+    assert len({kept, store, state}) == 3
     assert environment(agent)["XDG_STATE_HOME"] + f"/{kept}" == "/var/lib/gpudiag"
     assert door == "gpudiag"
     assert load(environ=environment(server)).serve.store.startswith(f"sqlite:////var/lib/{store}/")
+    assert str(load(environ=environment(bot)).bot.state).startswith(f"/var/lib/{state}/")
 
 
 def test_what_lies_here_is_told() -> None:

@@ -303,6 +303,14 @@ def vllm_busy(minutes: float = 6) -> Situation:
     return s.passes(minutes=minutes)
 
 
+def training_in_bursts(minutes: float = 6, host: dict[str, Any] | None = None, **process: Any) -> Situation:
+    """A training job that has worked half the time ever since, and rested in between."""
+    s = Situation().machine(**(host or {}))
+    s.gpu(0).shows(memory_used_bytes=60 * GIB, utilization_percent=[95.0] * 4 + [0.0] * 5, power_watts=300.0)
+    s.runs({0: 60 * GIB}, pid=5400, name="python3", command="torchrun train.py", **process)
+    return s.passes(minutes=minutes)
+
+
 def lost_all_gpus(expected: int | None = None) -> Window:
     """A host whose cards went away, and the driver with them."""
     s = Situation(gpus=2).passes(minutes=6)

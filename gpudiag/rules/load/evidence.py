@@ -14,6 +14,8 @@ ASKED_SHARE = 0.8  # of the samples in which somebody asked
 WORKED_PERCENT = 50.0  # a training process that once reached this has work to do
 USUAL_REST = 0.10  # power at rest as a share of the limit, where the GPU was never seen at rest
 BURST_PERCENT = 80.0
+GAP_SHARE = 0.25  # of the time without work, from which on bursts have gaps between them
+GAPPY_PERCENT = 70.0  # more on average leaves no such gaps
 MEMORY_SECONDS = 43_200.0  # how far back that is looked for
 
 
@@ -97,6 +99,20 @@ def starved(gpu: GpuWindow, most_percent: float = MOST_PERCENT) -> Load | None:
     if load.process is not None and writes_checkpoint(load.process):
         return None
     return load
+
+
+def fed_too_late(gpu: GpuWindow) -> Load | None:
+    """The load of a starved GPU, or of one on which a training job works in bursts with gaps between them.
+
+    For causes that are seen by themselves: the gaps alone prove none.
+    """
+    load = starved(gpu)
+    if load is not None or gpu.over("utilization_percent", W5).mean >= GAPPY_PERCENT:
+        return load
+    if gpu.share("quiet", W5) < GAP_SHARE or not _bursts(gpu):
+        return None
+    load = starved(gpu, GAPPY_PERCENT)
+    return load if load is not None and load.kind == "training" else None
 
 
 def _another_works(gpu: GpuWindow, engine: EngineWindow) -> bool:

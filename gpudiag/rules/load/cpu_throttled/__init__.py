@@ -1,7 +1,7 @@
 """The CPU quota of the container stops the threads that feed the GPU."""
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.load.evidence import feeders, low_utilization, starved
+from gpudiag.rules.load.evidence import fed_too_late, feeders, low_utilization
 from gpudiag.window import W5, GpuWindow, NotMeasured
 
 
@@ -14,7 +14,7 @@ from gpudiag.window import W5, GpuWindow, NotMeasured
 )
 def cpu_throttled(gpu: GpuWindow, *, min_throttled_ratio: float = 0.10) -> Fires | None:
     """The container's CPU quota throttles the threads that feed the GPU."""
-    load = starved(gpu)
+    load = fed_too_late(gpu)
     if load is None:
         return None
     fed = feeders(gpu, load)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpudiag.rule import Case
-from gpudiag.rules.situations import GIB, Situation, starved_training, vllm_idle
+from gpudiag.rules.situations import GIB, Situation, starved_training, training_in_bursts, vllm_idle
 from gpudiag.window import Window
 
 
@@ -28,6 +28,12 @@ CASES = [
         severity="warning",
         confidence="proven",
     ),
+    Case(
+        "a job that works in bursts, and is stopped in between",
+        lambda: training_in_bursts(cpu_quota_throttled_ratio=0.4).window,
+        "fires",
+    ),
+    Case("a job that works in bursts", lambda: training_in_bursts().window, "clear"),
     Case("hardly ever", lambda: _job(pod="train-0", cpu_quota_throttled_ratio=0.02), "clear"),
     Case("no container, no quota", lambda: _job(), "clear"),
     Case("no requests", _nobody_asks, "clear"),

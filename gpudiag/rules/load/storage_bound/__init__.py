@@ -1,7 +1,7 @@
 """The job waits for a disk or a network file system."""
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.load.evidence import feeders, low_utilization, starved
+from gpudiag.rules.load.evidence import fed_too_late, feeders, low_utilization
 from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
 
 FILE_WAITS = ("io_schedule", "nfs", "rpc", "folio", "wait_on_page", "xfs", "ext4", "lustre", "ceph", "fuse")
@@ -16,7 +16,7 @@ def storage_bound(
     min_disk_busy_ratio: float = 0.9,
 ) -> Fires | None:
     """The job waits for disk or NFS."""
-    load = starved(gpu)
+    load = fed_too_late(gpu)
     if load is None:
         return None
     host = gpu.node.host

@@ -1,7 +1,7 @@
 """Situations of storage-bound and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation, starved_training, vllm_busy
+from gpudiag.rules.situations import Situation, starved_training, training_in_bursts, vllm_busy
 from gpudiag.window import Window
 
 
@@ -35,6 +35,12 @@ CASES = [
         "fires",
         confidence="possible",
     ),
+    Case(
+        "a job that works in bursts, and waits for a full disk in between",
+        lambda: training_in_bursts(host={"io_pressure_full": 38.0, "disk_busy_ratio": 0.98}).window,
+        "fires",
+    ),
+    Case("a job that works in bursts", lambda: training_in_bursts().window, "clear"),
     Case("it is stuck in the driver, not in a file", lambda: _in_nfs("uvm_spin_loop"), "clear"),
     Case("it writes a checkpoint", _checkpoint, "clear"),
     Case("the disk is busy and the GPU has no work", _copying, "clear"),

@@ -9,7 +9,7 @@ from gpudiag.smi.sheet import Draft, Row
 from gpudiag.smi.values import Absent, reason_of
 
 STATE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+) {0,12}/ {0,12}(\S+)")
-MEMORY = re.compile(r"(\d+M(?:i)?B) {0,20}/ {0,20}(\d+M(?:i)?B)")
+MEMORY = re.compile(r"(\d+(?:\.\d{1,2})?[MG]i?B) {0,20}/ {0,20}(\d+(?:\.\d{1,2})?[MG]i?B)")
 UTIL = re.compile(r"(\d{1,6}%|N/A|ERR!)(?:\s+(\S.*))?")
 _FAN_GLUED = re.compile(r"(ERR!)(?=\d)")
 
@@ -49,8 +49,8 @@ def read_memory(gpu: Draft, text: str) -> None:
     """`1032MiB / 15360MiB`, or a word in place of one or both."""
     match = MEMORY.fullmatch(text)
     if match is not None:
-        gpu.read("memory_used_bytes", v.mib, match[1])
-        gpu.read("memory_total_bytes", v.mib, match[2])
+        gpu.read("memory_used_bytes", v.size, match[1])
+        gpu.read("memory_total_bytes", v.size, match[2])
         return
     halves = [half.strip() for half in text.split("/")] if " / " in f" {text} " and text != "N/A" else [text]
     whole = ["N/A", "N/A"] if text.replace(" ", "") == "N/A/N/A" else halves
@@ -104,7 +104,7 @@ def read_nvitop(row: Row, rest: str, columns: list[str]) -> None:
     for column, cell in zip(columns, cells, strict=False):
         if column == "GPU-MEM":
             try:
-                row.memory = v.mib(cell, True)
+                row.memory = v.size(cell, True)
             except Absent as absent:
                 row.memory_gap = absent.reason
         elif column == "%SM" and cell.isdigit():

@@ -105,6 +105,17 @@ kib_per_second = _float_in("KB/s", factor=1000.0)
 banks = _int_in("bank(s)")
 
 
+_ROUNDED = re.compile(r"(\d{1,6}\.\d{1,2})([MG])iB")
+
+
+def size(text: str, strict: bool = True) -> int:
+    """`1032MiB`, or `74.21GiB` as nvitop rounds what is larger than 20 GiB."""
+    rounded = _ROUNDED.fullmatch(text.strip())
+    if rounded is None:
+        return int(mib(text, strict))
+    return round(float(rounded[1]) * (MIB if rounded[2] == "M" else MIB << 10))
+
+
 def or_none(convert: Convert, text: str, strict: bool = True) -> Any:
     """The value of a cell, or None where it holds none and nobody asks why."""
     try:

@@ -23,8 +23,14 @@ def server_restarts(
     min_starts: int = 3,
     within_seconds: float = W30,
     max_life_seconds: float = W15,
-) -> Iterator[Fires]:
+) -> Iterator[Fires] | None:
     """A serving engine starts again and again."""
+    if not gpu.node.departed:
+        return None
+    return _restarted(gpu, min_starts, within_seconds, max_life_seconds)
+
+
+def _restarted(gpu: GpuWindow, min_starts: int, within: float, max_life: float) -> Iterator[Fires]:
     for engine in gpu.engines:
         reading = engine.reading
         if reading.ever_answered or reading.metrics_ok or reading.health_ok:
@@ -37,14 +43,14 @@ def server_restarts(
             for process in gpu.node.departed
             if process.workload == now.workload
             and gpu.index in process.gpus
-            and gpu.node.time - process.last_seen <= within_seconds
-            and _life(process) <= max_life_seconds
+            and gpu.node.time - process.last_seen <= within
+            and _life(process) <= max_life
         ]
         starts = _starts([*before, now])
         if starts >= min_starts:
             yield Fires(
                 (
-                    measured("starts", starts, window=within_seconds, source="/proc"),
+                    measured("starts", starts, window=within, source="/proc"),
                     measured("longest_life_seconds", round(max(map(_life, before))), source="/proc"),
                 ),
                 key=reading.name,

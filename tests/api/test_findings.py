@@ -235,10 +235,27 @@ def test_maintenance_is_said_and_ends(node: ReportingNode, api: Api) -> None:
     api.client.maintenance("node-3", seconds=3600, by="park", why="firmware")
     assert any("maintenance" in note for note in api.client.diagnosis("node-3")["notes"])
     api.time_passes(600)
-    assert "agent-stale" not in api.open_findings("node-3")
+    assert api.client.diagnosis("node-3")["verdict"]["severity"] == "unknown"
 
     api.client.maintenance("node-3", seconds=0, by="park")
     assert not any("maintenance" in note for note in api.client.diagnosis("node-3")["notes"])
+
+
+def test_a_node_that_stays_silent_after_its_maintenance_is_told_of(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=1)
+    api.client.maintenance("node-3", seconds=600, by="park", why="firmware")
+    api.time_passes(300)
+    assert [("opened", "unknown", "maintenance")] == stale_of(api)
+
+    api.time_passes(400)
+
+    assert ("changed", "warning", None) == stale_of(api)[-1]
+
+
+def stale_of(api: Api) -> list[tuple[str, str, str | None]]:
+    """What the feed told of the silence: what happened, how severe, who is not told."""
+    told = [item for item in api.client.findings()["items"] if item["finding"]["rule"] == "agent-stale"]
+    return [(item["what"], item["finding"]["severity"], item["quiet"]) for item in told]
 
 
 def test_a_forgotten_node_leaves_nothing(node: ReportingNode, api: Api) -> None:

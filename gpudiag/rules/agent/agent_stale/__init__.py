@@ -13,23 +13,25 @@ def agent_stale(
     critical_age_seconds: float = 300.0,
     busy_percent: float = 5.0,
 ) -> Fires | None:
-    """No report from this node for a while."""
+    """No report from this node for a while.
+
+    In maintenance that is expected, a fault of nothing; what the node does now is no better known.
+    """
     if node.pasted or node.judged_at is None:
         return None
     age, most = node.age(node.judged_at), max(max_intervals * node.interval, min_age_seconds)
-    if node.maintenance_until is not None and node.maintenance_until > node.judged_at:
-        return None
     node.require_listening(node.judged_at, most)
     if age <= most:
         return None
-    busy = age > critical_age_seconds and _was_busy(node, busy_percent)
+    maintained = node.maintenance_until is not None and node.maintenance_until > node.judged_at
+    busy = not maintained and age > critical_age_seconds and _was_busy(node, busy_percent)
     return Fires(
         (
             measured("age_seconds", round(age), source="server"),
             measured("last_report_at", node.received_at, source="server"),
         ),
-        severity="critical" if busy else "warning",
-        variant="was-busy" if busy else None,
+        severity="unknown" if maintained else "critical" if busy else "warning",
+        variant="maintained" if maintained else "was-busy" if busy else None,
         since=node.received_at,
     )
 

@@ -18,7 +18,7 @@ def _silent(seconds: float, busy: bool = False) -> Case:
 
 
 def _maintained() -> Window:
-    s = Situation().passes(minutes=6)
+    s = vllm_busy()
     s.window.maintenance_until = s.now + 7200
     return s.window
 
@@ -36,7 +36,15 @@ CASES = [
     _silent(90),
     _silent(600, busy=True),
     _silent(20),
-    Case("planned maintenance", _maintained, "clear", now=AT + 600),
+    Case(
+        "silent for 600 s in planned maintenance",
+        _maintained,
+        "fires",
+        gpu=None,
+        severity="unknown",
+        now=vllm_busy().now + 600,
+    ),
+    Case("reports in planned maintenance", _maintained, "clear", now=vllm_busy().now + 10),
     Case(
         "the server itself was away, and has just begun to listen",
         lambda: _server_began(10, AT + 1800),

@@ -107,15 +107,18 @@ def workload_of(process: ProcessReading) -> Workload:
     return found
 
 
-def program_above(worker: ProcessReading) -> str | None:
-    """The program that an engine's worker works for: its server, or a script that makes the engine itself.
+def script_above(worker: ProcessReading) -> str | None:
+    """The program that makes an engine of its own, and that this worker of it works for.
 
-    None where there is none: above are only workers, and programs that adopt children.
+    None where above are only workers, a server, or programs that adopt children.
     """
     names = worker.parents or ([worker.parent_name] if worker.parent_name else [])
-    above = (name.rsplit("/", 1)[-1] for name in names if workload_of_text(name).role != "worker")
-    nearest = next(above, None)
-    return None if nearest in ADOPTERS else nearest
+    for name in names:
+        role = workload_of_text(name).role
+        if role != "worker":
+            above = name.rsplit("/", 1)[-1]
+            return None if role == "server" or above in ADOPTERS else above
+    return None
 
 
 def _draws(process: ProcessReading, use: GpuUse) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from gpudiag.agent.files import text
 from gpudiag.engines import TABLES, Table, option, put_flags, read
 from gpudiag.model import EngineReading, ProcessReading
-from gpudiag.workloads import program_above, workload_of
+from gpudiag.workloads import script_above, workload_of
 
 ASK_SECONDS = 2.0
 MOST_SERVERS = 32
@@ -115,7 +115,7 @@ class Servers:
         orphans: dict[str, ProcessReading] = {}
         for pid, kind in kinds.items():
             is_worker = kind.kind == "engine" and kind.role == "worker"
-            if not is_worker or not kind.engine or program_above(by_pid[pid]) is not None:
+            if not is_worker or not kind.engine or script_above(by_pid[pid]) is not None:
                 continue  # a script makes the engine itself: nobody listens
             if self._server_above(by_pid[pid], pids) is None:
                 orphans.setdefault(kind.engine, by_pid[pid])

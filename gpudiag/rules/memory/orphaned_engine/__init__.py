@@ -8,7 +8,7 @@ from gpudiag.rule import STUCK, Fires, inferred, measured, rule
 from gpudiag.rules.engines import reached_at
 from gpudiag.rules.memory.holders import whose
 from gpudiag.window import EngineWindow, ProcessWindow, Window
-from gpudiag.workloads import ADOPTERS, program_above
+from gpudiag.workloads import ADOPTERS, script_above
 
 
 @rule(
@@ -70,7 +70,7 @@ def _server_dead(node: Window, process: ProcessWindow) -> str | None:
     if engine is not None and (engine.reading.health_ok or engine.reading.metrics_ok):
         return None
     serverless = engine is not None and engine.reading.parent_alive is False
-    orphan = program_above(reading) is None and (_adopted(reading) or serverless)
+    orphan = script_above(reading) is None and (_adopted(reading) or serverless)
     silent = engine is not None and engine.reading.health_ok is False and not engine.reading.port_open
     if "ray::" in (reading.command or reading.name or ""):
         # raylet outlives its driver, so a parent proves nothing: only a port that once answered does

@@ -20,6 +20,7 @@ from tests.api.conftest import Api, ReportingNode
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 FILES = ("server.yaml", "agent.yaml", "monitoring.yaml")
+BOT = "bot.yaml"  # looked at by itself: it has a Deployment and a volume, too
 
 # Of each object the fields that our manifests may use, as Kubernetes' API reference names and types
 # them: a text, a number, a yes or no, a list of one kind, or another object.
@@ -37,6 +38,7 @@ CONTAINER = {
     "image": str,
     "args": [str],
     "env": [{"name": str, "value": str, "valueFrom": {"fieldRef": {"fieldPath": str}}}],
+    "envFrom": [{"secretRef": {"name": str}}],
     "ports": [{"name": str, "containerPort": int}],
     "securityContext": {
         "runAsUser": int,
@@ -159,7 +161,7 @@ def faults(value: Any, shape: Any, at: str = "") -> Iterator[str]:
         yield f"{at} has a value of another type: {value!r}"
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", [*FILES, BOT])
 def test_every_field_is_one_that_kubernetes_has(file: str) -> None:
     top = {"apiVersion": str, "kind": str, "metadata": META}
 
@@ -290,6 +292,38 @@ def test_the_server_is_not_root_and_is_who_the_image_says() -> None:
 def test_every_command_is_one_of_ours(kind: str) -> None:
     for box in containers(kind):
         whole_parser().parse_args(box["args"])
+
+
+# ------------------------------------------------------------------------------------------ the bot
+
+
+def test_the_bot_asks_our_server_as_an_admin_and_keeps_what_it_told() -> None:
+    claim, bot = objects(BOT)
+    spec, service = bot["spec"]["template"]["spec"], the("Service")["metadata"]
+    [box] = spec["containers"]
+    given = load(environ={each["name"]: each["value"] for each in box["env"]}).bot
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    mounted = {mount["mountPath"]: volumes[mount["name"]] for mount in box["volumeMounts"]}
+    admins = [v["secret"] for v in pod("Deployment")["volumes"] if v["name"] == "admin-token"]
+
+    assert given.api_url == f"http://{service['name']}.{service['namespace']}.svc:8000"
+    assert [mounted["/etc/gpudiag"]["secret"]] == admins and given.token_file == "/etc/gpudiag/token"
+    assert mounted["/data"]["persistentVolumeClaim"] == {"claimName": claim["metadata"]["name"]}
+    assert str(given.state).startswith("/data/")
+    whole_parser().parse_args(box["args"])
+
+
+def test_there_is_one_bot_with_the_rights_of_the_server_and_none_of_its_calls() -> None:
+    bot = objects(BOT)[-1]["spec"]
+    spec, server = bot["template"]["spec"], pod("Deployment")
+    [box], [other] = spec["containers"], server["containers"]
+
+    assert (bot["replicas"], bot["strategy"]) == (1, {"type": "Recreate"})
+    for name in ("securityContext", "automountServiceAccountToken", "enableServiceLinks"):
+        assert spec[name] == server[name]
+    assert (box["image"], box["securityContext"]) == (other["image"], other["securityContext"])
+    assert bot["selector"]["matchLabels"] == bot["template"]["metadata"]["labels"]
+    assert bot["template"]["metadata"]["labels"] != the("Service")["spec"]["selector"]
 
 
 # ------------------------------------------------------------------------------ playing the pod

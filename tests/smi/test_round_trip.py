@@ -185,7 +185,7 @@ def test_nvitop_looks_like_a_table() -> None:
 def test_nvitop_rounds_what_is_large() -> None:
     large = NVITOP.replace(" 6480MiB / 11019MiB", "31.25GiB / 45.00GiB").replace(" 6470MiB", "30.50GiB")
     found = last(large)
-    (use,) = found.processes[0].gpus or ()
+    use = (found.processes[0].gpus or [])[0]
 
     assert (32_000 << 20, 46_080 << 20) == (found.gpus[0].memory_used_bytes, found.gpus[0].memory_total_bytes)
     assert 31_232 << 20 == use.memory_used_bytes

@@ -15,6 +15,7 @@ from gpudiag.model import EngineReading
 
 SECONDS = 2.0
 LONGEST = 2 << 20
+NO_HEALTH_CHECK = frozenset((401, 403, 404, 405))  # there is none, or not for us: it says nothing
 
 # How values of several label sets (data-parallel ranks, models) become one.
 SUM, MAX = "sum", "max"
@@ -70,7 +71,7 @@ def read(
         try:
             status, _ = get(address, table.health_path, deadline, 4096)
             reading.port_open = True
-            reading.health_ok = status == 200
+            reading.health_ok = None if status in NO_HEALTH_CHECK else status == 200
         except Unreadable as error:
             reading.health_ok = False
             reading.port_open = error.args[1] if len(error.args) > 1 else None

@@ -49,11 +49,17 @@ def serves(process: ProcessWindow) -> bool:
 def alive(engine: EngineWindow) -> bool:
     """The server runs above its workers and answers: a listening socket alone proves nothing.
 
-    The parent of ray's workers is ray, which outlives the server: there only the answer decides.
+    One whose health check says no is not well, though its numbers can be read. The parent of ray's workers is ray, which outlives the server: there only the answer decides.
     """
     reading = engine.reading
     parent = reading.parent_alive is True or (reading.parent_alive is None and reading.workers_by == "ray")
-    return parent and bool(reading.health_ok or reading.metrics_ok)
+    return parent and answers_well(engine)
+
+
+def answers_well(engine: EngineWindow) -> bool:
+    """Its health check says yes, or it has none and its metrics are there."""
+    reading = engine.reading
+    return bool(reading.metrics_ok) if reading.health_ok is None else reading.health_ok
 
 
 def asked(engine: EngineWindow, span: float = W5, max_kv_used_ratio: float = 0.05) -> bool:

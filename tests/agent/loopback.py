@@ -116,10 +116,11 @@ def _plain(body: bytes, request: BaseHTTPRequestHandler) -> bytes:
 
 
 class Engine(Loopback):
-    """An inference server that answers as told: `page`, `delay`, `redirect`."""
+    """An inference server that answers as told: `page`, `health`, `delay`, `redirect`."""
 
     def __init__(self) -> None:
         self.page, self.delay, self.redirect = ENGINE_PAGE, 0.0, ""
+        self.health = 200
         self.asked: list[str] = []
         super().__init__()
 
@@ -131,4 +132,4 @@ class Engine(Loopback):
         if self.redirect:
             self.send(request, 302, body, Location=self.redirect)
         else:
-            self.send(request, 200, body)
+            self.send(request, self.health if request.path == "/health" else 200, body)

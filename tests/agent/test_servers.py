@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+import pytest
+
 from gpudiag.agent.servers import DeclaredServer, Servers, listening_ports, server_address
 from gpudiag.model import EngineReading, GpuUse, ProcessReading
 from tests.agent.loopback import Engine
@@ -41,6 +43,16 @@ def test_a_server_is_found_and_asked(host: FakeHost, engine: Engine) -> None:
     assert (reading.metrics_ok, reading.health_ok, reading.ever_answered) == (True, True, True)
     assert (reading.pid, reading.worker_pids, reading.gpus) == (50, [70], [0])
     assert reading.parent_alive is True
+
+
+@pytest.mark.parametrize(("status", "health"), [(200, True), (503, False), (404, None), (401, None)])
+def test_a_health_check_that_is_not_there_says_nothing(
+    host: FakeHost, engine: Engine, status: int, health: bool | None
+) -> None:
+    engine.health = status
+    [reading] = ask(host, [server(engine.port), worker()])
+
+    assert (reading.health_ok, reading.metrics_ok) == (health, True)
 
 
 def test_what_the_command_line_declares_is_kept(host: FakeHost, engine: Engine) -> None:

@@ -75,6 +75,12 @@ def _no_parent_told() -> Window:
     return s.passes(minutes=6).window
 
 
+def _unwell() -> Window:
+    s = vllm_idle()
+    s.serves("vllm", health_ok=False)
+    return s.reports().window
+
+
 CASES = [
     Case(
         "a vLLM server waits for requests",
@@ -91,6 +97,7 @@ CASES = [
         confidence="possible",
         variant="looks-like",
     ),
+    Case("its health check says no", _unwell, "fires", severity="info", variant="looks-like"),
     Case(
         "an orphaned worker is never called normal", _orphan, "fires", severity="info", variant="looks-like"
     ),

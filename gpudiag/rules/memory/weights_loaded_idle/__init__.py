@@ -2,7 +2,7 @@
 
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.engines import alive, asked, reached_at
+from gpudiag.rules.engines import alive, answers_well, asked, reached_at
 from gpudiag.rules.memory.holders import flat, quiet_share
 from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured
@@ -68,10 +68,7 @@ def _silent(engines: list[EngineWindow]) -> EngineWindow | None:
 
 def _proven_alive(engine: EngineWindow) -> bool:
     """Engines without workers of their own need no line of parents: their answer is proof."""
-    return alive(engine) or (
-        engine.reading.engine not in POOLING_ENGINES
-        and bool(engine.reading.health_ok or engine.reading.metrics_ok)
-    )
+    return alive(engine) or (engine.reading.engine not in POOLING_ENGINES and answers_well(engine))
 
 
 def _asked(engine: EngineWindow) -> bool:

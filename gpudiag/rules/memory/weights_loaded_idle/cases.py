@@ -75,6 +75,13 @@ CASES = [
     Case("the last request ended six minutes ago", _asked_a_while_ago, "fires", severity="ok"),
     Case("Ollama will unload by itself", _ollama, "fires", variant="unloads"),
     Case("its metrics cannot be read", _unread, "fires", severity="info", variant="looks-like"),
+    Case(
+        "its numbers can be read, and its health check says no",
+        lambda: _llama(health_ok=False).passes(minutes=6).window,
+        "fires",
+        severity="info",
+        variant="looks-like",
+    ),
     Case("requests come in", _busy, "clear"),
     Case("a Triton server waits", lambda: _triton(0.0), "fires", severity="ok"),
     Case("requests wait at a Triton server", lambda: _triton(3.0), "clear"),

@@ -49,7 +49,8 @@ def serves(process: ProcessWindow) -> bool:
 def alive(engine: EngineWindow) -> bool:
     """The server runs above its workers and answers: a listening socket alone proves nothing.
 
-    One whose health check says no is not well, though its numbers can be read. The parent of ray's workers is ray, which outlives the server: there only the answer decides.
+    One whose health check says no is not well, though its numbers can be read. The parent of ray's workers
+    is ray, which outlives the server: there only the answer decides.
     """
     reading = engine.reading
     parent = reading.parent_alive is True or (reading.parent_alive is None and reading.workers_by == "ray")

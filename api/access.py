@@ -1,7 +1,9 @@
 """Who may do what: bearer tokens with roles, and the open door for really local requests.
 
 Loopback needs no token. A browser page that reaches us under a foreign name (DNS rebinding) or from a foreign
-origin, and a proxy in front of us, are not local: they need one.
+origin, and a proxy in front of us, are not local: they need one. A proxy on this machine may look just like a
+person on it. An `https://` public address tells that there is one, since we speak no TLS ourselves: then
+nobody is taken for local.
 """
 
 from __future__ import annotations
@@ -85,10 +87,11 @@ class Gate:
         *,
         open_to_all: bool = False,
         reports_token: str | None = None,
+        behind_proxy: bool = False,
     ) -> None:
         self._store, self._clock = store, clock
         self.open_to_all, self.reports_token = open_to_all, reports_token
-        self.behind_proxy = False
+        self.behind_proxy = behind_proxy
         self._tokens: dict[bytes, Token] = {}
         self._own: dict[bytes, Token] = {}
         self._read_at = -FRESH_SECONDS
@@ -117,7 +120,8 @@ class Gate:
             return token, token.note or f"token {token.id}"
         if self.open_to_all or self.is_local(environ):
             return None, "local"
-        raise Unauthorized("token.missing")
+        local = self.behind_proxy and is_loopback(environ.get("REMOTE_ADDR") or "")
+        raise Unauthorized("token.missing.behind" if local else "token.missing")
 
     def _only_our_agents(self, environ: Environ) -> None:
         given = self._given(environ)

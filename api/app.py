@@ -49,7 +49,13 @@ def create_app(
     judge = (Judge if store.embedded else SharedJudge)(store, settings, rules, clock)
     writer = Writer(store, judge, settings.serve.keep, clock)
     clockwork = Clockwork(writer, judge, settings.serve.keep, clock)
-    gate = Gate(store, clock, open_to_all=open_to_all, reports_token=reports_token)
+    gate = Gate(
+        store,
+        clock,
+        open_to_all=open_to_all,
+        reports_token=reports_token,
+        behind_proxy=(settings.serve.public_url or "").startswith("https://"),
+    )
     answers = Answers(settings, store, judge, writer, gate, rules)
 
     app = Flask("api", static_folder=None)

@@ -81,6 +81,11 @@ SENTENCES: dict[str, str] = {
         "this needs a token: send it as 'Authorization: Bearer …'. On the server, "
         "`gpudiag token create reader` (to ask) or `gpudiag token create agent NODE` (to report) makes one"
     ),
+    "token.missing.behind": (
+        "this server has an https:// public_url, so a proxy stands in front of it, and what comes from "
+        "127.0.0.1 may be anybody's: send a token as 'Authorization: Bearer …'. On the server, "
+        "`gpudiag token create reader` (to ask) or `gpudiag token create agent NODE` (to report) makes one"
+    ),
     "token.form": "the Authorization header wants the form 'Bearer TOKEN'",
     "token.role": (
         "the token's role is {role}; this needs the role {needed}. Make a token of it: "

@@ -87,6 +87,11 @@ SENTENCES: dict[str, str] = {
         "토큰이 필요합니다. 'Authorization: Bearer …' 헤더로 보내십시오. 서버에서 토큰을 "
         "만드십시오: 조회는 `gpudiag token create reader`, 보고는 `gpudiag token create agent NODE`"
     ),
+    "token.missing.behind": (
+        "이 서버의 public_url이 https://이므로 앞에 프록시가 있고, 127.0.0.1에서 온 요청도 누구의 것인지 "
+        "알 수 없습니다. 토큰을 'Authorization: Bearer …' 헤더로 보내십시오. 서버에서 토큰을 만드십시오: "
+        "조회는 `gpudiag token create reader`, 보고는 `gpudiag token create agent NODE`"
+    ),
     "token.form": "Authorization 헤더는 'Bearer TOKEN' 형식이어야 합니다",
     "token.role": (
         "토큰의 역할은 {role}입니다. 여기에는 {needed} 역할이 필요합니다. "

@@ -67,6 +67,28 @@ def test_a_proxy_that_adds_no_header_is_not_local(api: Api) -> None:
         assert b" 401 " in proxied.makefile("rb").readline()
 
 
+def test_behind_an_https_address_nobody_is_taken_for_local(
+    make_api: Callable[..., Api], tmp_path: Path
+) -> None:
+    config = tmp_path / "gpudiag.toml"
+    config.write_text('[serve]\npublic_url = "https://gpu.example.org"\n')
+    api = make_api(config=config)
+
+    with pytest.raises(Unauthorized, match="public_url"):
+        api.client.nodes()  # a proxy on this host that adds no header asks just like this
+    assert api.ask("GET", "/readyz")["status"] == "ready"
+    assert 200 == ask_as(api, token(api, "reader"), "GET", "/v1/nodes")
+
+
+def test_a_public_address_without_tls_keeps_loopback_open(
+    make_api: Callable[..., Api], tmp_path: Path
+) -> None:
+    config = tmp_path / "gpudiag.toml"
+    config.write_text('[serve]\npublic_url = "http://gpu.example.org:8000"\n')
+
+    assert make_api(config=config).client.nodes()["items"] == []
+
+
 def test_health_and_runbooks_are_public(api: Api) -> None:
     foreign = {"Host": "gpu.example.org", "Accept": "text/markdown"}
 

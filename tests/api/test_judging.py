@@ -11,7 +11,7 @@ import pytest
 
 from gpudiag.client import ApiError, Refused
 from gpudiag.examine import Ruleset, all_rules
-from gpudiag.model import NvmlReading
+from gpudiag.model import GpuReading, NvmlReading
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 from tests.api.conftest import Api, ReportingNode
@@ -445,8 +445,9 @@ def test_a_gpu_that_gives_no_answer_is_not_called_well(api: Api) -> None:
     node = ReportingNode("node-3", api).serves_idle_vllm()
     node.passes(minutes=6)
     reading = node.gpu(0).reading
-    known = {"index": 0, "uuid": reading.uuid, "name": reading.name, "bus_id": reading.bus_id}
-    node.gpu(0).reading = type(reading)(**known, error="timeout")
+    node.gpu(0).reading = GpuReading(
+        index=0, uuid=reading.uuid, name=reading.name, bus_id=reading.bus_id, error="timeout"
+    )
     node.misses("gpu:0", "*", "timeout").reports()
     [gpu] = api.client.diagnosis("node-3")["gpus"]
 

@@ -223,7 +223,7 @@ def test_nobody_is_told_to_wait_in_the_past(node: ReportingNode, api: Api, lang:
     node.passes(minutes=8)
     wait = {"en": "wait ", "ko": "더 기다리십시오"}[lang]
 
-    def remedies(**moment: str) -> list[str]:
+    def remedies(**moment: Any) -> list[str]:
         said = api.client.diagnosis("node-3", lang=lang, **moment)
         unjudged = [*said["unjudged"], *(entry for gpu in said["gpus"] for entry in gpu["unjudged"])]
         return [entry["enable"] for entry in unjudged if entry["reason"] == "too_short"]
@@ -295,13 +295,13 @@ def test_rules_and_runbooks_are_served(api: Api) -> None:
 
 def test_the_public_address_makes_links_absolute(make_api: Callable[..., Api], tmp_path) -> None:  # type: ignore[no-untyped-def]
     config = tmp_path / "gpudiag.toml"
-    config.write_text('[serve]\npublic_url = "https://gpu.example.org"\n')
+    config.write_text('[serve]\npublic_url = "http://gpu.example.org"\n')
     api = make_api(config=str(config))
     ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=6)
 
     finding = api.client.diagnosis("node-3")["gpus"][0]["findings"][0]
 
-    assert finding["runbook_url"] == "https://gpu.example.org/runbooks/kv-pool-reserved-idle"
+    assert finding["runbook_url"] == "http://gpu.example.org/runbooks/kv-pool-reserved-idle"
 
 
 def test_nobody_answering_is_told_with_the_address() -> None:

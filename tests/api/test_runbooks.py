@@ -93,10 +93,10 @@ def test_with_a_public_url_a_diagnosis_as_text_names_that(
     make_api: Callable[..., Api], tmp_path: Path
 ) -> None:
     config = tmp_path / "gpudiag.toml"
-    config.write_text('[serve]\npublic_url = "https://gpu.example.org"\n')
+    config.write_text('[serve]\npublic_url = "http://gpu.example.org"\n')
     api = make_api(config=config)
     ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=20)
 
     text = api.ask("GET", "/diagnose/node-3?lang=en", headers={"Accept": "text/plain"})
 
-    assert "Runbook: https://gpu.example.org/runbooks/" in text
+    assert "Runbook: http://gpu.example.org/runbooks/" in text

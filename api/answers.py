@@ -8,19 +8,19 @@ import msgspec
 from flask import request
 
 from api.access import Gate
-from api.judge import Judge
+from api.judging.judge import Judge
+from api.judging.nodes import NodeState, Place
+from api.judging.past import judged_then
+from api.judging.since import TROUBLE, Since, since_ok
+from api.judging.together import FLEET
 from api.moments import judged_again, moment, span_of
-from api.nodes import NodeState, Place
-from api.past import judged_then
 from api.places import nodes_like, place_of
 from api.problems import BadRequest, NoSuch
-from api.since import TROUBLE, Since, since_ok
+from api.reports.writer import Writer
 from api.store import Store
 from api.store.decisions import Deed, Mute
 from api.store.episodes import Change
-from api.together import FLEET
 from api.words import Sentence
-from api.writer import Writer
 from gpudiag.examine import Ruleset, examine, observed
 from gpudiag.explain import Diagnosis, explain, finding_in_words, iso
 from gpudiag.model import Checkup, Finding, Observed, Snapshot

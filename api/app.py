@@ -13,14 +13,14 @@ from api import garbage
 from api.access import Gate
 from api.answers import Answers
 from api.clockwork import Clockwork
-from api.intake import LARGEST_REQUEST
-from api.judge import Judge
+from api.judging.judge import Judge
+from api.judging.shared import SharedJudge
 from api.parts import KEY, Parts, parts_of
 from api.problems import answer as problem_of
 from api.problems import handle_errors, read_on
-from api.shared import SharedJudge
+from api.reports.intake import LARGEST_REQUEST
+from api.reports.writer import Writer
 from api.store import Store
-from api.writer import Writer
 from gpudiag.errors import GpudiagError
 from gpudiag.examine import Ruleset
 from gpudiag.settings import Settings

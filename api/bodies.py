@@ -21,8 +21,8 @@ from typing import Any
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from api.gateway import WsgiApp
-from api.intake import LARGEST_REQUEST
 from api.problems import Refused
+from api.reports.intake import LARGEST_REQUEST
 
 log = logging.getLogger("gpudiag.api")
 

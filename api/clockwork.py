@@ -13,11 +13,11 @@ from collections.abc import Callable
 from functools import partial
 
 from api import garbage
-from api.judge import Judge
-from api.rounds import Rounds
+from api.judging.judge import Judge
+from api.judging.rounds import Rounds
+from api.judging.together import EVERY_SECONDS
+from api.reports.writer import Writer
 from api.store import Store, StoreCorrupt, StoreError
-from api.together import EVERY_SECONDS
-from api.writer import Writer
 
 log = logging.getLogger("gpudiag.clockwork")
 

@@ -291,7 +291,7 @@ def _given(file: str | None) -> str | None:
 
 def _node_of(options: argparse.Namespace) -> str | None:
     """The node, or the pattern of names, that a token is bound to; raises WrongOption."""
-    from api.intake import NODE_NAME
+    from api.reports.intake import NODE_NAME
     from api.store.tokens import is_pattern, narrow_enough
 
     node: str | None = options.node or options.node_option

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from api.nodes import SILENT_INTERVALS
-from api.together import FLEET
+from api.judging.nodes import SILENT_INTERVALS
+from api.judging.together import FLEET
 from gpudiag import __version__
 from gpudiag.model import SEVERITY_ORDER, Finding
 from gpudiag.words.foreign import plain
 
 if TYPE_CHECKING:
-    from api.nodes import NodeState
+    from api.judging.nodes import NodeState
     from api.parts import Parts
 
 GPU_READINGS = {

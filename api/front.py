@@ -16,11 +16,11 @@ from werkzeug.wrappers import Request
 
 from api.access import Environ
 from api.gateway import ANSWER, LATER, Answer, WsgiApp, whole
-from api.intake import LARGEST_REQUEST
 from api.parts import Parts
-from api.reports import Report
+from api.reports.intake import LARGEST_REQUEST
+from api.reports.report import Report
+from api.reports.writer import ANSWER_SECONDS, NotWritten
 from api.resources.snapshots import PATH, REFUSED, received
-from api.writer import ANSWER_SECONDS, NotWritten
 
 HEADERS = [
     ("Content-Type", "application/json"),

@@ -10,9 +10,9 @@ from flask import Flask, current_app
 from api.access import Gate
 from api.answers import Answers
 from api.clockwork import Clockwork
-from api.judge import Judge
+from api.judging.judge import Judge
+from api.reports.writer import Writer
 from api.store import Store
-from api.writer import Writer
 from gpudiag.settings import Settings
 
 KEY = "gpudiag"  # among Flask's extensions

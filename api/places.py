@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from api.judge import Judge
-from api.nodes import NodeState
+from api.judging.judge import Judge
+from api.judging.nodes import NodeState
 from api.problems import NoSuch, Refused
 from api.words import Sentence
 from gpudiag.model import SEVERITY_ORDER, ProcessReading

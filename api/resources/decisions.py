@@ -9,12 +9,12 @@ from flask import Blueprint, Response, g, request
 
 from api.access import needs
 from api.answers import mute_json
+from api.judging.together import FLEET, FLEET_ID
 from api.parts import Parts, parts
 from api.places import nodes_like
 from api.problems import NoSuch, Unprocessable
 from api.resources.asked import body_object, json_answer, language, text_of
 from api.store.tokens import EVERY_NODE, is_pattern
-from api.together import FLEET, FLEET_ID
 from api.words import Sentence
 from gpudiag.changes import OpenFinding
 from gpudiag.explain import iso

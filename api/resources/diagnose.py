@@ -6,9 +6,9 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from api.intake import read, unpacked
 from api.parts import parts
 from api.problems import BadRequest
+from api.reports.intake import read, unpacked
 from api.resources.asked import json_answer, language, number, text_answer, wants_json
 from gpudiag.plaintext import diagnosis_text, fleet_text
 from gpudiag.smi import NothingPasted

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from api.answers import HISTORY_METRICS
-from api.nodes import Place, place_of_node
+from api.judging.nodes import Place, place_of_node
 from api.parts import parts
 from api.problems import BadRequest
 from api.resources.asked import json_answer, language, limit, number, span

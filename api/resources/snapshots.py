@@ -10,7 +10,7 @@ from flask import Blueprint, Response, g, request
 from api.access import Environ, needs
 from api.parts import Parts, parts
 from api.problems import BadRequest
-from api.reports import Report
+from api.reports.report import Report
 from api.resources.asked import json_answer
 from api.store.tokens import Token
 from gpudiag.client import SENT_AT

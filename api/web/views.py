@@ -10,8 +10,8 @@ from flask import Blueprint, Response, g, make_response, redirect, render_templa
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
+from api.judging.together import FLEET
 from api.problems import NoSuch, Refused
-from api.together import FLEET
 from api.web import language, pictures, show
 from api.web.asked import Answers, Chat
 from api.web.playing import add_calculator

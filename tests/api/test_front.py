@@ -18,9 +18,9 @@ from werkzeug.test import EnvironBuilder
 
 from api.front import Front
 from api.gateway import ANSWER, LATER, WsgiApp, gateway, whole
-from api.reports import Report
+from api.reports.report import Report
+from api.reports.writer import MOST_IN_A_BATCH
 from api.server import THREADS
-from api.writer import MOST_IN_A_BATCH
 from gpudiag.client import Busy, Client, Refused
 from tests.api.conftest import Api, ReportingNode
 from tests.waiting import PATIENCE_SECONDS, until

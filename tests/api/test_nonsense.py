@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.intake import BadSnapshot, TooLarge, snapshots_of
-from api.tidying import LONGEST_TEXT, is_plain
+from api.reports.intake import BadSnapshot, TooLarge, snapshots_of
+from api.reports.tidying import LONGEST_TEXT, is_plain
 from gpudiag.client import ApiError, Refused
 from gpudiag.model import Samples
 from tests.api.conftest import Api, ReportingNode

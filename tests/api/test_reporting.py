@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import zstandard
 
-from api.writer import MOST_WAITING
+from api.reports.writer import MOST_WAITING
 from gpudiag.client import PACKINGS, SENT_AT, Busy, Client, Refused
 from gpudiag.window import W5
 from tests.api.conftest import Api, ReportingNode

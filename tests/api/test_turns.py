@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from api.turns import Task, Turns
+from api.reports.turns import Task, Turns
 from gpudiag.errors import GpudiagError
 from tests.waiting import PATIENCE_SECONDS, until
 

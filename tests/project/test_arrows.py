@@ -32,6 +32,13 @@ ALLOWED: list[tuple[str, set[str]]] = [
     ("bot", NOUNS | {"gpudiag", "gpudiag.client", "gpudiag.settings", "gpudiag.words", "gpudiag.plaintext",
                      "gpudiag.charts", "gpudiag.cli"}),
 ]
+# Within the server: what a folder may import of it, beside itself.
+SERVER = {
+    "api.words": set(),
+    "api.store": {"api.words"},
+    "api.judging": {"api.store", "api.words"},
+    "api.reports": {"api.judging", "api.store", "api.words", "api.problems"},
+}
 # fmt: on
 
 
@@ -80,6 +87,19 @@ def test_no_import_runs_upwards() -> None:
                 continue
             if target != "gpudiag" and not any(within(target, a) for a in allowed if a != "gpudiag"):
                 wrong.append(f"{module} imports {target}")
+
+    assert wrong == []
+
+
+def test_what_the_server_remembers_knows_nothing_of_requests() -> None:
+    wrong = [
+        f"{module} imports {target}"
+        for folder, allowed in SERVER.items()
+        for module, path in MODULES.items()
+        if within(module, folder)
+        for target in imports(path)
+        if within(target, "api") and not any(within(target, part) for part in {folder, *allowed})
+    ]
 
     assert wrong == []
 

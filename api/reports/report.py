@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from api.intake import Arrived, check_time, snapshots_of, told_size, unpacked
-from api.nodes import NodeState
-from api.turns import Task
+from api.judging.nodes import NodeState
+from api.reports.intake import Arrived, check_time, snapshots_of, told_size, unpacked
+from api.reports.turns import Task
 
 BYTES_OF_ONE = 24_000  # about as long as one snapshot is
 

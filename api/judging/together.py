@@ -9,8 +9,8 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 
-from api.feed import Feed, in_order
-from api.nodes import NodeState
+from api.judging.feed import Feed, in_order
+from api.judging.nodes import NodeState
 from api.store import Store
 from gpudiag.changes import Key, OpenFinding, reconcile
 from gpudiag.examine import STALE, Ruleset, finding_of

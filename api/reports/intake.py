@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 import zstandard
 
+from api.judging.windows import FUTURE_SECONDS
 from api.problems import Refused
+from api.reports.tidying import LARGEST_USUAL, Beyond, is_plain, tidy
 from api.store.snapshots import DECODER, LARGEST_BODY
-from api.tidying import LARGEST_USUAL, Beyond, is_plain, tidy
 from gpudiag.errors import GpudiagError
 from gpudiag.model import Snapshot
 from gpudiag.words.foreign import plain
@@ -28,7 +29,6 @@ TOGETHER = 10  # times as many objects and values in one request
 MOST_OF = {"gpus": 256, "processes": 4_096, "engines": 256, "events": 4_096, "gaps": 8_192}  # of one snapshot
 MOST_USES = 8_192  # of GPUs by processes
 LONGEST_START_ID = 128
-FUTURE_SECONDS = 60.0
 LARGEST_NUMBER = 1 << 62
 
 NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,252}")

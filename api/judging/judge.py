@@ -1,7 +1,7 @@
 """Every node, judged as its snapshots arrive.
 
 A node's window is built from the store when it is first needed, and then kept up to date in place (see
-api/windows.py). What changes goes into the feed, which the writer writes. Knows no HTTP; the clock is given.
+windows.py). What changes goes into the feed, which the writer writes. Knows no HTTP; the clock is given.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, cast
 
 import msgspec
 
-from api.feed import Feed, in_order
-from api.nodes import FAILED, NodeState, Place, is_silent, place_of_node
-from api.signs import CALM_SECONDS, NEVER_CALM, signs_of
+from api.judging.feed import Feed, in_order
+from api.judging.nodes import FAILED, NodeState, Place, is_silent, place_of_node
+from api.judging.signs import CALM_SECONDS, NEVER_CALM, signs_of
+from api.judging.together import TOGETHER, Together
+from api.judging.windows import Windows
 from api.store import Store, StoreError
 from api.store.snapshots import StoredNode
-from api.together import TOGETHER, Together
-from api.windows import Windows
 from api.words import Sentence
 from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, judge, precedence, survives_silence
@@ -60,7 +60,7 @@ class Judge:
         return state
 
     def see_others(self) -> None:
-        """Take over what other processes wrote: here there are none (see api/shared.py)."""
+        """Take over what other processes wrote: here there are none (see api/judging/shared.py)."""
 
     def unload(self, states: Iterable[NodeState]) -> None:
         """Forget what is in memory of nodes: it is built from the store again."""
@@ -107,7 +107,7 @@ class Judge:
             state.window.rest()
 
     def _judge_in_time(self, state: NodeState, received_at: float) -> None:
-        """Judge now when something changed or the last time is long ago; else it waits (see api/signs.py)."""
+        """Judge now when something changed or the last time is long ago; else it waits (see signs.py)."""
         window = state.window
         if self.store.embedded:
             signs = signs_of(window)

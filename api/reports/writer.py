@@ -16,13 +16,13 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, Engine
 
-from api.intake import Arrived
-from api.judge import Judge
-from api.nodes import NodeState
-from api.reports import Report
+from api.judging.judge import Judge
+from api.judging.nodes import NodeState
+from api.reports.intake import Arrived
+from api.reports.report import Report
+from api.reports.turns import Task, Turns
 from api.store import Store, StoreCorrupt, StoreError
 from api.store.snapshots import NewSnapshot, pack, start_key
-from api.turns import Task, Turns
 from api.words import Worded
 from gpudiag.errors import GpudiagError
 

@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any, cast
 
-from api.signs import NEVER_CALM
+from api.judging.signs import NEVER_CALM
 from api.store.snapshots import StoredNode
 from gpudiag.changes import Key, OpenFinding
 from gpudiag.model import SEVERITY_ORDER, Checkup, Severity

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from api.judge import Judge
-from api.nodes import NodeState, is_silent
+from api.judging.judge import Judge
+from api.judging.nodes import NodeState, is_silent
 from gpudiag.examine import STALE
 
 WAITS_SECONDS = 15.0  # no newer snapshot came that would have had a node judged

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from api.judge import Judge
-from api.nodes import NodeState
+from api.judging.judge import Judge
+from api.judging.nodes import NodeState
 from api.store.snapshots import StoredNode
 from gpudiag.model import Finding
 

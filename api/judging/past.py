@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from api.judge import Judge
-from api.nodes import NodeState
-from api.together import FLEET_ID
+from api.judging.judge import Judge
+from api.judging.nodes import NodeState
+from api.judging.together import FLEET_ID
 from gpudiag.changes import OpenFinding, key_of
 from gpudiag.examine import examine
 from gpudiag.model import Checkup

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from api.earlier import recall_xids
-from api.feed import Feed
-from api.intake import FUTURE_SECONDS
-from api.nodes import NodeState
+from api.judging.earlier import recall_xids
+from api.judging.feed import Feed
+from api.judging.nodes import NodeState
 from api.store import Store
 from api.store.snapshots import StoredSnapshot, start_key
 from gpudiag.model import Snapshot
@@ -19,6 +18,7 @@ from gpudiag.window import W5, W30, OtherLayout, Window
 
 log = logging.getLogger("gpudiag.windows")
 
+FUTURE_SECONDS = 60.0  # a snapshot from further ahead is not taken
 FINE_SECONDS = W5 + 20.0  # what the finest rows cover
 MINUTE = 60.0  # the finest of the rows that are packed
 REBUILT_SECONDS = 3600.0  # how far back a window is read again at most

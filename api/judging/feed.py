@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection
 
-from api.nodes import NodeState
+from api.judging.nodes import NodeState
 from api.store import Store
 from api.store.decisions import Maintenance, Mute
 from gpudiag.changes import Changes, OpenFinding

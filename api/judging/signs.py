@@ -1,4 +1,4 @@
-"""What must not wait: signs by which a node is judged at once, and otherwise every third snapshot.
+"""What must not wait: signs by which a node is judged at once, and otherwise every fourth snapshot.
 
 Patterns over minutes do not change within seconds, and judging is the dearest part of a report. A fault, a
 process that comes or goes, an engine that stops answering, memory or load that moves: each changes the signs.
@@ -12,7 +12,7 @@ from operator import attrgetter
 from gpudiag.model import CLOCKS_EVENT, GpuReading
 from gpudiag.window import EngineWindow, Window
 
-CALM_SECONDS = 25.0
+CALM_SECONDS = 35.0
 """A node whose signs stay the same is judged again after so long, in its own time."""
 
 _FIELDS = attrgetter(

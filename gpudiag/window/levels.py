@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -49,10 +51,10 @@ class Columns:
             self.scales = [scales[name] for name in gauges for _ in range(3)] + [scales[n] for n in values]
         self.here = self.at.get(HERE)
         self.typecode = "f" if self.scales is None else "H"
-        blank = [NAN] * self.width
+        self._absent = [NAN] * self.width  # what is seen of a subject that was not in the snapshot
         if self.here is not None:
-            blank[self.here] = 0
-        self.blank = self.row(blank)  # of a subject that was not in the snapshot
+            self._absent[self.here] = 0.0
+        self.blank = self.row(self._absent)
         present = self.row([1.0] * self.width).tobytes()
         self.present = present[: self.blank.itemsize]  # one cell of `here`
         self._sources: dict[Columns, list[tuple[int, int]]] = {}
@@ -60,7 +62,7 @@ class Columns:
     def row(self, values: Sequence[float], slots: int = 1) -> array[float]:
         """A row as it is kept: column by column, in each the slots."""
         if self.scales is None:
-            return array("f", values)
+            return self.cells(struct.pack(f"{len(values)}f", *values))  # half the time of array("f", values)
         steps = [
             MISSING
             if value != value
@@ -74,15 +76,11 @@ class Columns:
     def _scale_of_each(self, slots: int) -> list[Scale]:
         return [scale for scale in self.scales or () for _ in range(slots)]
 
-    def together(self, rows: Mapping[int, array[float]], slots: int) -> array[float]:
-        """One row of all slots out of the rows of some; the others were not in the snapshot."""
-        if len(rows) == slots:
-            row = self.cells(bytes(self.blank.itemsize * self.width * slots))
-        else:
-            row = array(self.typecode, [cell for cell in self.blank for _ in range(slots)])
-        for slot, cells in rows.items():
-            row[slot::slots] = cells
-        return row
+    def together(self, rows: Mapping[int, Sequence[float]], slots: int) -> array[float]:
+        """One row of all slots out of what is seen of some; the others were not in the snapshot."""
+        of_slots = [rows.get(slot, self._absent) for slot in range(slots)]
+        column_by_column = chain.from_iterable(zip(*of_slots, strict=True))
+        return self.row(of_slots[0] if slots == 1 else list(column_by_column), slots)
 
     def cells(self, content: bytes = b"") -> array[float]:
         """Cells as they are kept: floats, or steps of their scale."""

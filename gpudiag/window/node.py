@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from collections.abc import Iterator
 
@@ -207,7 +206,7 @@ class Window:
         row.append(samples)
         row += (float(nvml.error is not None), nvml.sweep_seconds) if nvml else (None, None)
         self.host.add_ports(at, host)
-        cells = array("f", [NAN if value is None else value for value in row])
+        cells = [NAN if value is None else value for value in row]
         self.host.track.table.append(at, seconds, {0: cells})
 
     def _add_event(self, event: KernelEvent, at: float) -> None:

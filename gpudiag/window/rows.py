@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -178,9 +177,11 @@ def _shares(samples: list[Any] | None, latest: float | None, low: float, high: f
         return 1.0, 0.0
     if low >= SPINNING_PERCENT:
         return 0.0, 1.0
-    known = [value for value in samples or (latest,) if value is not None]
-    if not known:
-        return NAN, NAN
+    known: Sequence[Any] = samples or (latest,)
+    if None in known:
+        known = [value for value in known if value is not None]
+        if not known:
+            return NAN, NAN
     quiet = sum([0 <= value <= QUIET_PERCENT for value in known]) if low <= QUIET_PERCENT else 0
     spinning = sum([value >= SPINNING_PERCENT for value in known]) if high >= SPINNING_PERCENT else 0
     return quiet / len(known), spinning / len(known)
@@ -195,7 +196,7 @@ NO_RISES = (NAN,) * len(GPU_RISES)
 _NO_RISE = (None,) * len(GPU_RISES)
 
 
-def gpu_row(gpu: GpuReading, rises: Iterable[float]) -> array[float]:
+def gpu_row(gpu: GpuReading, rises: Iterable[float]) -> list[float]:
     """One row of a GPU's track; `rises` are those of its fast counters."""
     samples = gpu.samples
     cells = _gauge_cells(_gauges(samples) if samples else _NO_GAUGES, gpu)
@@ -207,7 +208,7 @@ def gpu_row(gpu: GpuReading, rises: Iterable[float]) -> array[float]:
     cells += _shares(load, gpu.utilization_percent, cells[1], cells[2])
     cells += _event_row(samples.clocks_event_reasons if samples else None, gpu.clocks_event_reasons)
     cells.append(1.0)
-    return array("f", cells)
+    return cells
 
 
 def _gauge_cells(series: tuple[Any, ...], gpu: GpuReading) -> list[float]:
@@ -290,7 +291,7 @@ def rise_of(value: float | None, before: float | None) -> float:
     return value - before if value >= before else value
 
 
-def process_row(reading: ProcessReading) -> array[float]:
+def process_row(reading: ProcessReading) -> list[float]:
     """One row of a process's track."""
     memory = sm = hottest = following = None
     for use in reading.gpus or ():
@@ -316,4 +317,4 @@ def process_row(reading: ProcessReading) -> array[float]:
         reading.cpu_quota_throttled_ratio,
         1.0,
     )
-    return array("f", [NAN if value is None else value for value in row])
+    return [NAN if value is None else value for value in row]

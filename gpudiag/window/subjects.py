@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -140,7 +139,7 @@ class GpuWindow(Subject):
         """Nothing is known of it just now: unread, or the driver gave no value of it."""
         return self.unread or self.reading.error is not None or self.gap("*") is not None
 
-    def add(self, at: float, reading: GpuReading) -> array[float]:
+    def add(self, at: float, reading: GpuReading) -> list[float]:
         """Take note of what a snapshot says of it; returns the row for its track."""
         rising = rising_of(reading)
         rises = rises_of(rising, self._rising)
@@ -274,7 +273,7 @@ class ProcessWindow(Subject):
         self.first_seen = 0.0
         self.workload = workload_of(reading)
 
-    def add(self, at: float, reading: ProcessReading) -> array[float]:
+    def add(self, at: float, reading: ProcessReading) -> list[float]:
         """Take note of what a snapshot says of it; returns the row for its track."""
         if reading.command != self.reading.command or reading.frameworks != self.reading.frameworks:
             self.workload = workload_of(reading)
@@ -343,7 +342,7 @@ class EngineWindow(Subject):
         running, waiting = reading.requests_running, reading.requests_waiting
         cells.append(NAN if running is None else float(running + (waiting or 0) >= 1))
         cells.append(NAN if waiting is None else float(waiting >= 1))
-        self.track.table.append(at, seconds, {0: array("f", cells)})
+        self.track.table.append(at, seconds, {0: cells})
         self.reading, self.last_seen = reading, at
         self.first_seen = self.first_seen or at
 

@@ -74,7 +74,7 @@ class Table:
         self._forget_answers()
         return [Track(self, slot) for slot in range(len(tracks), self.slots)]
 
-    def append(self, at: float, seconds: float, rows: Mapping[int, array[float]]) -> None:
+    def append(self, at: float, seconds: float, rows: Mapping[int, Sequence[float]]) -> None:
         """A new row: what is seen of each slot; of the others nothing."""
         if self.fine.rows * seconds < W5 and self.fine.rows < MOST_FINE_ROWS:
             self.fine = self.fine.with_rows(min(MOST_FINE_ROWS, ceil(W5 / max(1.0, seconds))))

@@ -32,7 +32,7 @@ class Rows(RuleBasedStateMachine):
     @rule(data=st.data())
     def a_row_comes(self, data: st.DataObject) -> None:
         slots = [data.draw(st.one_of(st.none(), ROW)) for _ in range(self.level.slots)]
-        rows = {slot: self.columns.row(row) for slot, row in enumerate(slots) if row is not None}
+        rows = {slot: row for slot, row in enumerate(slots) if row is not None}
         self.now += 10.0
         self.level.append(self.now, 10.0, self.columns.together(rows, self.level.slots))
         self.expected = [*self.expected, (self.now, [row or BLANK for row in slots])][-MOST:]
@@ -40,13 +40,12 @@ class Rows(RuleBasedStateMachine):
     @rule(data=st.data())
     def nothing_moves(self, data: st.DataObject) -> None:
         values = data.draw(ROW)
-        row = self.columns.row(values)
         for _ in range(data.draw(st.integers(1, 2 * MOST))):
             self.now += 10.0
             self.level.append(
                 self.now,
                 10.0,
-                self.columns.together(dict.fromkeys(range(self.level.slots), row), self.level.slots),
+                self.columns.together(dict.fromkeys(range(self.level.slots), values), self.level.slots),
             )
             self.expected = [*self.expected, (self.now, [values] * self.level.slots)][-MOST:]
 

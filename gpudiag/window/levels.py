@@ -201,10 +201,15 @@ class Level:
             return None
         return self.columns.numbers(column, self.columns.cells(kept))
 
-    def is_one_value(self, column: int, other: int) -> bool:
-        """Whether neither of two columns has moved, and both are the same: a gauge that stands still."""
+    def are_one(self, column: int, other: int) -> bool:
+        """Whether neither of two columns has moved, and both are the same."""
         kept = self.cells[column]
         return isinstance(kept, bytes) and kept is self.cells[other]  # see _shared
+
+    def stands_still(self, column: int) -> bool:
+        """Whether there is nothing between a gauge's minimum and maximum; of a value always."""
+        gauge = column < self.columns.gauge_cells
+        return not gauge or (self.are_one(column, column + 1) and self.are_one(column, column + 2))
 
     def values(self, column: int, slot: int, first: int = 0) -> array[float]:
         """One column of a slot from row `first` on; NaN where a value is not known."""

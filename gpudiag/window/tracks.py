@@ -271,7 +271,7 @@ class Stats:
         if self._rows is None or self._rows[1] >= self._rows[0].columns.gauge_cells:
             return self._values
         level, column, first = self._rows
-        if level.is_one_value(column, column + offset):
+        if level.are_one(column, column + offset):
             return self._values
         steady = level.steady(column + offset)
         if steady is not None:
@@ -304,8 +304,8 @@ def _summaries(level: Level, name: str, span: float) -> list[Stats | None]:
     if steady is not None:
         n = len(level.at) - first
         one = steady[:1]
-        if len(steady) > 1 and steady == one * len(steady) and level.everybody:  # as of GPUs at rest
-            return [Stats(one, one[0], n, 0, rows)] * len(steady)
+        if len(steady) > 1 and steady == one * len(steady) and level.everybody and level.stands_still(column):
+            return [Stats(one, one[0], n, 0, rows)] * len(steady)  # as of GPUs at rest
         return [
             None if value != value else Stats(steady[slot : slot + 1], value, n, slot, rows)
             for slot, value in enumerate(steady)

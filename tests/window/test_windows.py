@@ -21,6 +21,16 @@ def another_card(node: Situation, index: int) -> None:
     node.gpus[index].reading.uuid = f"GPU-another-{node.gpus[index].reading.uuid}"
 
 
+def test_gpus_with_the_same_mean_keep_their_own_extremes() -> None:
+    node = Situation(gpus=3)
+    for index, samples in enumerate(([50.0, 50.0], [40.0, 60.0], [10.0, 90.0])):
+        node.gpu(index).shows(utilization_percent=samples)
+    node.passes(minutes=5)
+    loads = [gpu.over("utilization_percent", W5) for gpu in node.window.gpus_in_order()]
+
+    assert [(load.mean, load.min, load.max) for load in loads] == [(50, 50, 50), (50, 40, 60), (50, 10, 90)]
+
+
 # ---------------------------------------------------------------------------- GPUs that come and go
 
 

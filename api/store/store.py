@@ -23,6 +23,7 @@ OLD_ROWS = (("changes", "at", "id"), ("audit", "at", "id"), ("findings", "ended_
 
 BATCH_ROWS = 200
 BATCH_SECONDS = 0.05  # a batch that takes longer is halved: writers wait no longer than 100 ms
+GIVE_BACK_SECONDS = 0.005  # a report waits so long
 
 
 class Store(Database):
@@ -131,9 +132,10 @@ class Store(Database):
             time.sleep(pause)
 
     def _give_back(self, pause: float) -> None:
-        """Return free pages to the file system, some at a time."""
+        """Return free pages to the file system, as many at a time as hold up a report next to nothing."""
         if not self.embedded:
             return
+        pages = 8
         while True:
             with self.reading() as connection:
                 free = connection.exec_driver_sql("PRAGMA freelist_count").scalar() or 0
@@ -144,5 +146,8 @@ class Store(Database):
                 assert raw is not None
                 connection.rollback()
                 with self._pen:  # else who writes meets SQLite's lock, and sleeps until it looks again
-                    raw.executescript("PRAGMA incremental_vacuum(128)")
+                    started = time.monotonic()
+                    raw.executescript(f"PRAGMA incremental_vacuum({pages})")
+                    spent = time.monotonic() - started
+            pages = max(2, pages // 2) if spent > GIVE_BACK_SECONDS else min(128, pages + 2)
             time.sleep(pause)

@@ -62,7 +62,8 @@ def _parts(gpu: GpuWindow, ledger: MemoryLedger) -> list[LedgerPart]:
     engine_pids: set[int | None] = set()
     for engine in gpu.engines:
         reading = engine.reading
-        mine = [p for p in gpu.processes if p.reading.pid in {reading.pid, *(reading.worker_pids or ())}]
+        pids = engine.pids
+        mine = [process for process in gpu.processes if process.reading.pid in pids]
         engine_pids |= {process.reading.pid for process in mine}
         held = [process.memory_on(gpu.index) for process in mine]
         unknown |= None in held

@@ -88,10 +88,9 @@ _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(/[\w./-]*)?", re.ASCII)
 
 def gpus_of(node: Window, engine: EngineWindow) -> list[int]:
     """The GPUs of an engine: those that it names, and those of its processes."""
-    reading = engine.reading
-    pids = {reading.pid, *(reading.worker_pids or ())}
+    pids = engine.pids
     held = {gpu for process in node.processes.values() if process.reading.pid in pids for gpu in process.gpus}
-    return sorted(held.union(reading.gpus or ()))
+    return sorted(held.union(engine.reading.gpus or ()))
 
 
 def only_gpu(engine: EngineWindow) -> int | None:

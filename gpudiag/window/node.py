@@ -254,9 +254,8 @@ class Window:
                     on.setdefault(gpu, []).append(process)
         engines: dict[int, list[EngineWindow]] = {}
         for engine in self.engines.values():
-            known = engine.reading
-            gpus = set(known.gpus or ())
-            for pid in (known.pid, *(known.worker_pids or ())):
+            gpus = set(engine.reading.gpus or ())
+            for pid in engine.pids:
                 if pid in of_pid:
                     gpus |= of_pid[pid]
             for gpu in gpus:

@@ -310,6 +310,11 @@ class EngineWindow(Subject):
         self.first_seen = 0.0
         self._found: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}  # until the next snapshot
 
+    @property
+    def pids(self) -> set[int | None]:
+        """The server's process and its workers'; None among them where the server's is not known."""
+        return {self.reading.pid, *(self.reading.worker_pids or ())}
+
     def covered(self, span: float) -> Coverage:
         """The same of the time in which it answered: while it loads, nothing is known of requests."""
         whole = super().covered(span)

@@ -136,8 +136,7 @@ def feeders(gpu: GpuWindow, load: Load) -> list[ProcessWindow]:
     """Processes whose threads feed the GPU: those on it and the engine's server."""
     found = list(gpu.processes)
     if load.engine is not None:
-        reading = load.engine.reading
-        pids = {reading.pid, *(reading.worker_pids or ())} - {p.reading.pid for p in found}
+        pids = load.engine.pids - {p.reading.pid for p in found}
         found += [p for p in gpu.node.processes.values() if p.reading.pid in pids]
     return found
 

@@ -17,7 +17,7 @@ def idle_cpu_spin(
         reading = engine.reading
         if not reading.metrics_ok or reading.requests_running or reading.sleeping or not engine.covers(W5):
             return None
-        pids = {reading.pid, *(reading.worker_pids or ())}
+        pids = engine.pids
         mine = [process for process in node.processes.values() if process.reading.pid in pids]
         if mine and all(process.reading.threads is None for process in mine):
             raise NotMeasured("threads")

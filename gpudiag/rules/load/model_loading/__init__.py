@@ -75,9 +75,7 @@ def _may_load(gpu: GpuWindow, process: ProcessWindow) -> bool:
 
 def _server_of(gpu: GpuWindow, process: ProcessWindow) -> EngineWindow | None:
     """The server that it belongs to; None where nobody can be asked whether it is ready."""
-    pid = process.reading.pid
-    own = (e for e in gpu.engines if pid == e.reading.pid or pid in (e.reading.worker_pids or ()))
-    return next(own, None)
+    return next((engine for engine in gpu.engines if process.reading.pid in engine.pids), None)
 
 
 def _signs(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gpudiag.rule import STUCK, Fires, measured, rule
-from gpudiag.window import W15, W30, EngineWindow, GpuWindow, ProcessWindow
+from gpudiag.window import W15, W30, GpuWindow, ProcessWindow
 
 TOGETHER_SECONDS = 20.0  # processes of one server start so close to each other
 
@@ -35,7 +35,8 @@ def _restarted(gpu: GpuWindow, min_starts: int, within: float, max_life: float) 
         reading = engine.reading
         if reading.ever_answered or reading.metrics_ok or reading.health_ok:
             continue
-        now = next((process for process in gpu.processes if _is_of(process, engine)), None)
+        pids = engine.pids
+        now = next((process for process in gpu.processes if process.reading.pid in pids), None)
         if now is None:
             continue
         before = [
@@ -56,10 +57,6 @@ def _restarted(gpu: GpuWindow, min_starts: int, within: float, max_life: float) 
                 key=reading.name,
                 words={"engine": reading.name, "pid": str(now.reading.pid)},
             )
-
-
-def _is_of(process: ProcessWindow, engine: EngineWindow) -> bool:
-    return process.reading.pid in (engine.reading.pid, *(engine.reading.worker_pids or ()))
 
 
 def _life(process: ProcessWindow) -> float:

@@ -52,5 +52,5 @@ def tp_spin_without_requests(
 
 def _others(gpu: GpuWindow, engine: EngineWindow) -> bool:
     """Another program works on this GPU as well."""
-    own = {engine.reading.pid, *(engine.reading.worker_pids or ())}
+    own = engine.pids
     return any(p.reading.pid not in own and (p.memory_on(gpu.index) or 0) > 1 << 30 for p in gpu.processes)

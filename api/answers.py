@@ -25,6 +25,7 @@ from gpudiag.examine import Ruleset, examine, observed
 from gpudiag.explain import Diagnosis, explain, finding_in_words, iso
 from gpudiag.model import Checkup, Finding, Observed, Snapshot
 from gpudiag.settings import Settings
+from gpudiag.verdict import NOT_ENOUGH
 from gpudiag.window import Window
 from gpudiag.words import Language
 from gpudiag.words.foreign import plain
@@ -184,6 +185,8 @@ class Answers:
         now = self.now()
         if state.two_agents:
             notes.append(NOTES[language]["two_agents"].format(node=plain(state.name)))
+        if state.window.catches_up and state.rank is not None and state.rank[1] != NOT_ENOUGH:
+            notes.append(NOTES[language]["catches_up"].format(node=plain(state.name)))
         kept = self.judge.feed.maintained.get(state.id)
         if kept is not None and kept.until > now:
             notes.append(NOTES[language]["maintenance"].format(until=iso(kept.until), by=plain(kept.by, 80)))
@@ -315,6 +318,7 @@ class Answers:
 NOTES = {
     "en": {
         "two_agents": "Two agents report as {node}: two machines may be mixed. Give each its own --node.",
+        "catches_up": "All of this is old: {node} is still sending what it kept while it was cut off.",
         "maintenance": "In maintenance until {until}, set by {by}: nobody is told of its findings.",
         "store": "New reports are not being stored: {trouble}",
         "asked": "You asked for {who}: it runs on {where}.",
@@ -322,6 +326,7 @@ NOTES = {
     "ko": {
         "two_agents": "에이전트 두 개가 {node} 이름으로 보고하고 있습니다. "
         "두 장비의 값이 섞일 수 있으니 각각 다른 --node 이름을 주십시오.",
+        "catches_up": "모두 지난 값입니다. {node} 노드가 연결이 끊긴 동안 보관한 보고를 보내는 중입니다.",
         "maintenance": "{until}까지 점검 중입니다(설정: {by}). 이 노드의 진단은 알리지 않습니다.",
         "store": "새 보고가 저장되지 않고 있습니다: {trouble}",
         "asked": "물어보신 대상({who})이 실행되는 곳: {where}.",

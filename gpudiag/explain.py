@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from gpudiag.examine import Ruleset, default_rules
+from gpudiag.examine import STALE, Ruleset, default_rules
 from gpudiag.ledger import DISAGREES
 from gpudiag.model import (
     CLOCKS_EVENT,
@@ -186,6 +186,9 @@ class _Speaker:
         line = self.telling_line()
         if line is not None:
             return self.words.LINE[line]
+        unheard = next((entry.reason for entry in self.checkup.unjudged if entry.rule == STALE), None)
+        if unheard in self.words.UNHEARD:
+            return self.words.UNHEARD[unheard].format(node=self.node(command=False))
         if not distinct:
             return self.words.NOT_ENOUGH_BARE
         listed = self.words.MISSING_LIST.format(names=", ".join(distinct))

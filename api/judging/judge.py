@@ -18,7 +18,7 @@ from api.judging.feed import Feed, in_order
 from api.judging.nodes import FAILED, NodeState, Place, is_silent, place_of_node
 from api.judging.signs import CALM_SECONDS, NEVER_CALM, signs_of
 from api.judging.together import TOGETHER, Together
-from api.judging.windows import Windows
+from api.judging.windows import UNHEARD_SECONDS, Windows
 from api.store import Store, StoreError
 from api.store.snapshots import StoredNode
 from api.words import Sentence
@@ -26,7 +26,7 @@ from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, judge, precedence, survives_silence
 from gpudiag.explain import explain, verdict_of
 from gpudiag.ledger import ledger_of
-from gpudiag.model import SEVERITY_ORDER, Checkup, Finding, Severity, Snapshot
+from gpudiag.model import SEVERITY_ORDER, Checkup, Finding, Severity, Snapshot, Unjudged
 from gpudiag.settings import Settings
 from gpudiag.verdict import NOT_ENOUGH, verdict_of_node
 from gpudiag.window import Window
@@ -35,7 +35,6 @@ from gpudiag.words import LANGUAGES, Language
 log = logging.getLogger("gpudiag.judge")
 
 TOLD_SECONDS = 1.0  # what is told of a node's silence is no older
-UNHEARD_SECONDS = 45.0  # as long as a node may be quiet: what was well before is not known to be so
 
 
 class Judge:
@@ -156,6 +155,8 @@ class Judge:
         state.waits, state.judged_time = False, window.time
         checkup = judge(window, self.rules, now)
         changes = self._reconciled(state, checkup, keep)
+        if window.catches_up and not any(finding.rule == STALE for finding in checkup.findings):
+            checkup.unjudged.append(Unjudged(STALE, ["reports"], reason="catching_up"))
         about = self.together.about(checkup.node)
         checkup.findings = self.shown(changes.open, checkup, window, about)
         state.checkup = checkup
@@ -313,6 +314,9 @@ class Judge:
 
 
 def _is_unheard(window: Window, checkup: Checkup) -> bool:
-    """Whether its last report is old, and the server does not listen for long enough to call it silent."""
-    old = window.age(checkup.judged_at) > UNHEARD_SECONDS
+    """Whether its newest report is old, and yet it cannot be called silent.
+
+    It sends what it kept, or the server does not listen for long enough.
+    """
+    old = window.catches_up or window.age(checkup.judged_at) > UNHEARD_SECONDS
     return old and any(entry.rule == STALE for entry in checkup.unjudged)

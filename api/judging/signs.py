@@ -42,6 +42,7 @@ def signs_of(window: Window) -> int:
         (host.boot_id, host.pci_gpu_count) if host else None,
         len(latest.gaps),
         latest.driver_version,
+        window.catches_up,
     )  # fmt: skip
     return hash(signs) or 1
 

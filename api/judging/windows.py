@@ -18,6 +18,7 @@ from gpudiag.window import W5, W30, OtherLayout, Window
 
 log = logging.getLogger("gpudiag.windows")
 
+UNHEARD_SECONDS = 45.0  # as long as a node may be quiet: what was well before is not known to be so
 FUTURE_SECONDS = 60.0  # a snapshot from further ahead is not taken
 FINE_SECONDS = W5 + 20.0  # what the finest rows cover
 MINUTE = 60.0  # the finest of the rows that are packed
@@ -132,6 +133,7 @@ class Windows:
         late = received_at - snapshot.taken_at > 2.0 * interval
         window.add(snapshot, snapshot.taken_at if late else received_at)
         window.clock_offset_seconds = state.offset or None
+        window.catches_up = received_at - snapshot.taken_at > max(UNHEARD_SECONDS, 3.0 * interval)
         return True
 
     def fold_stored(self, state: NodeState, row: StoredSnapshot) -> bool:

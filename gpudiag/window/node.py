@@ -64,6 +64,7 @@ class Window:
         self.received_at = 0.0
         self.judged_at: float | None = None  # set by the judge, for rules about age
         self.unheard_since: float | None = None  # the server began to listen, and nothing came since
+        self.catches_up = False  # the newest came late: its agent sends what it kept, and more follows
         self.started = 0.0
         self.snapshots = 0
         self.gpus: dict[str, GpuWindow] = {}

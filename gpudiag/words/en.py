@@ -155,6 +155,7 @@ ENABLE_BY_REASON = {
     "too_short": "wait {wait}",
     "too_short_past": "ask about a moment {wait} later, if it has come",
     "too_short_pasted": "paste samples that cover {wait} more (`nvidia-smi -l 1`), or install the agent",
+    "catching_up": "wait: its agent sends what it kept, oldest first",
     "not_supported": "nothing: this GPU or driver does not report it",
     "no_permission": "run the agent with the rights to read it",
     "function_not_found": "a newer driver reports it",
@@ -189,6 +190,10 @@ REASON = {  # why a value is not there, or NVML does not answer
 NOT_ENOUGH = "cannot tell yet: {missing}"
 NOT_ENOUGH_BARE = "cannot tell: nothing that decides was visible"
 MISSING_LIST = "{names} not visible"
+UNHEARD = {  # a verdict's headline where a node's newest report is old, and yet it is not silent
+    "too_short": "cannot tell yet: no report from {node} since this server started",
+    "catching_up": "cannot tell yet: {node} is still sending old reports, kept while it was cut off",
+}
 LINE = {  # a verdict's headline where a line of this kind is all that was pasted
     "command_not_found": "cannot tell: the shell does not find nvidia-smi",
     "sxid": "cannot tell: an NVSwitch reported an event that it does not call fatal",

@@ -149,6 +149,7 @@ ENABLE_BY_REASON = {
     "too_short": "{wait} 더 기다리십시오",
     "too_short_past": "{wait} 뒤의 시점이 이미 지났다면 그 시점으로 물어보십시오",
     "too_short_pasted": "{wait} 더 이어지는 샘플을 붙여넣거나(`nvidia-smi -l 1`) 에이전트를 설치하십시오",
+    "catching_up": "기다리십시오. 에이전트가 보관해 둔 보고를 오래된 것부터 보내고 있습니다",
     "not_supported": "할 일이 없습니다. 이 GPU나 드라이버는 이 값을 보고하지 않습니다",
     "no_permission": "에이전트에 읽기 권한을 주십시오",
     "function_not_found": "더 새로운 드라이버가 이 값을 보고합니다",
@@ -183,6 +184,10 @@ REASON = {
 NOT_ENOUGH = "아직 판단할 수 없습니다: {missing}"
 NOT_ENOUGH_BARE = "판단할 수 없습니다: 결정적인 값이 보이지 않습니다"
 MISSING_LIST = "{names} 항목이 보이지 않습니다"
+UNHEARD = {
+    "too_short": "아직 판단할 수 없습니다: 이 서버가 시작된 뒤 {node} 노드의 보고가 아직 없습니다",
+    "catching_up": "아직 판단할 수 없습니다: {node} 노드가 연결이 끊긴 동안 쌓인 보고를 보내는 중입니다",
+}
 LINE = {
     "command_not_found": "판단할 수 없습니다: 셸이 nvidia-smi를 찾지 못합니다",
     "sxid": "판단할 수 없습니다: NVSwitch가 치명적이라고 하지 않은 이벤트를 보고했습니다",

@@ -141,6 +141,42 @@ def test_after_an_outage_of_the_server_nobody_is_called_silent(api: Api, four: l
     assert silences(api) == []
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_was_well_before_an_outage_is_not_told_as_of_now(api: Api, restarted: bool) -> None:
+    node = ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=10)
+    kept = node.unsent(minutes=30)
+    api.clock.now = node.now
+
+    api.send(*kept[:100])
+    if restarted:
+        api.clock.now += 1.0
+        api.restart()
+    said = api.client.diagnosis("node-3")
+    assert said["verdict"]["severity"] == said["gpus"][0]["verdict"]["severity"] == "unknown"
+    why = "no report from node-3 since this server started" if restarted else "still sending old reports"
+    assert why in said["verdict"]["headline"]
+    assert said["gpus"][0]["findings"] == []
+    assert api.client.nodes()["items"][0]["verdict"]["severity"] == "unknown"
+
+    api.send(*kept[100:])
+    verdict = api.client.diagnosis("node-3")["verdict"]
+    assert (verdict["rule"], verdict["severity"]) == ("kv-pool-reserved-idle", "ok")
+
+
+def test_a_fault_from_before_an_outage_is_told_as_old(api: Api) -> None:
+    node = ReportingNode("node-3", api).passes(minutes=5)
+    kept = node.loses_its_gpu().unsent(minutes=30)
+    api.clock.now = node.now
+    api.send(*kept[:100])
+
+    said = api.client.diagnosis("node-3")
+    assert said["verdict"]["rule"] == "gpu-lost-bus"
+    assert any("still sending what it kept" in note for note in said["notes"])
+
+    api.send(*kept[100:])
+    assert not any("still sending" in note for note in api.client.diagnosis("node-3")["notes"])
+
+
 def test_after_an_outage_of_the_server_one_that_stays_away_is_told(
     api: Api, four: list[ReportingNode]
 ) -> None:

@@ -12,7 +12,7 @@ from collections import deque
 from typing import Protocol
 
 from gpudiag.agent.clock import Clock
-from gpudiag.agent.nvml import Device, Library, NvmlFault
+from gpudiag.agent.nvml import Device, Library, NvmlFault, what_is_missing
 from gpudiag.agent.samples import put_held, put_samples
 from gpudiag.model import Gap, GpuReading, GpuUse, NvmlReading
 
@@ -341,7 +341,7 @@ def _tell(device: Device, found: Harvest, now: float) -> None:
         found.minors[device.minor] = device.index
     reading = device.reading()
     found.gpus.append(reading)
-    missing = device.missing(now)
+    missing = what_is_missing(device, now)
     rows, device.rows = device.rows, device.rows[-1:]
     if reading.error is not None:
         missing["*"] = reading.error

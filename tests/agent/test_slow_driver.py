@@ -11,7 +11,7 @@ import pytest
 
 from gpudiag.agent import Observer, ScaledClock, watch
 from gpudiag.agent.clock import RealClock
-from gpudiag.agent.nvml import Library
+from gpudiag.agent.nvml import Library, what_is_missing
 from gpudiag.agent.nvml.device import KEPT_SECONDS
 from gpudiag.agent.sampler import Sampler
 from gpudiag.agent.samples import HELD_SECONDS, put_held
@@ -175,9 +175,9 @@ def test_what_was_not_asked_for_minutes_is_known_no_more(nvml: Nvml) -> None:
     for _ in library.look(RealClock()):
         pass
     assert device.looked_at is not None
-    before = device.missing(device.looked_at + KEPT_SECONDS - 1)
+    before = what_is_missing(device, device.looked_at + KEPT_SECONDS - 1)
     known = device.reading()
-    after = device.missing(device.looked_at + KEPT_SECONDS + 1)
+    after = what_is_missing(device, device.looked_at + KEPT_SECONDS + 1)
     library.close()
 
     assert "ecc_uncorrected_volatile" not in before

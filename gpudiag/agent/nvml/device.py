@@ -1,4 +1,7 @@
-"""One GPU as NVML numbers it, with what is known of it and what it is known to refuse."""
+"""One GPU as NVML numbers it, with what is known of it and what it is known to refuse.
+
+What it is asked stands in `fast.py`, `slow.py` and `extras.py`; this knows nothing of them.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,11 @@ from typing import Any
 
 import pynvml
 
-from gpudiag.agent.nvml.extras import EXTRAS, RARE_EXTRAS, Extra
-from gpudiag.agent.nvml.fast import FAST, Fast
 from gpudiag.agent.nvml.faults import DEVICE_FAULTS, LASTING, LIBRARY_FAULTS, NvmlFault, code_of, reason_of
-from gpudiag.agent.nvml.metrics import FIELDS, RARE, SLOW, Row
 from gpudiag.model import GpuReading, GpuUse
 
 KEPT_SECONDS = 300.0  # that a value stays true on a driver that is too slow to be asked again
 _IDENTITY = frozenset({"name", "architecture", "brand", "vbios", "memory_total_bytes"})
-_ASKED_FOR = tuple(
-    field for table in (SLOW, RARE, EXTRAS, RARE_EXTRAS) for row in table for field in row.fields
-)
 
 
 class Device:
@@ -35,6 +32,7 @@ class Device:
         self.uses: dict[int, GpuUse] | None = None  # pid → what it does here; None: not looked at yet
         self.refused: dict[str, str] = {}  # field → reason, asked again after a while
         self.failed: dict[str, str] = {}  # field → reason, until it is asked again
+        self.spared: set[tuple[Any, ...]] = set()  # rows of the tables, not asked for a while
         self.looked_at: float | None = None  # when all of `known` and `uses` was last asked for
         self.rare_at: float | None = None
         self.retry_at: float | None = None
@@ -45,17 +43,11 @@ class Device:
         self.rows: list[tuple[float, list[Any]]] = []  # fast values, and when
         self.sample_seconds = 0.0  # that the last of them took
         self.harvested = False  # the first of `rows` was given away and serves only for rates
-        self.asks_again()
 
     def asks_again(self) -> None:
         """Forgets refusals: a permission may have been given, MIG switched off."""
         self.refused.clear()
-        self.fast: list[Fast] = list(FAST)
-        self.slow: list[Row] = list(SLOW)
-        self.rare: list[Row] = list(RARE)
-        self.extras: list[Extra] = list(EXTRAS)
-        self.rare_extras: list[Extra] = list(RARE_EXTRAS)
-        self.field_ids = [row.id for row in FIELDS]
+        self.spared.clear()
 
     def refuses(self, fields: Iterable[str], reason: str) -> bool:
         """Keeps why fields are missing; tells whether it is of the kind that lasts."""
@@ -96,17 +88,8 @@ class Device:
                 setattr(reading, field, value)
         return reading
 
-    def missing(self, now: float) -> dict[str, str]:
-        """Field → why it is not known. What a slow driver has not told for long is known no more."""
-        found = {**self.refused, **self.failed}
-        if self.error is not None or self.hangs:
-            return found
+    def forgets_old(self, now: float) -> None:
+        """What a slow driver has not told for long is known no more."""
         if self.looked_at is not None and now - self.looked_at > KEPT_SECONDS:
             self.known = {field: value for field, value in self.known.items() if field in _IDENTITY}
             self.uses = self.looked_at = None
-        if self.looked_at is None:
-            late = [field for field in _ASKED_FOR if field not in self.known and field not in found]
-            found |= dict.fromkeys(late, "timeout")
-        if self.uses is None:
-            found.setdefault("processes", "timeout")
-        return found

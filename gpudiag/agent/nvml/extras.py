@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from ctypes import byref, c_uint
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pynvml
 
 from gpudiag.agent.nvml.calls import MOST_ENTRIES, Calls
+from gpudiag.agent.nvml.device import Device
 from gpudiag.agent.nvml.fast import memory_info
 from gpudiag.agent.nvml.faults import Nonsense, reason_of_code
 from gpudiag.agent.nvml.metrics import (
     FABRIC_HEALTH,
     FABRIC_STATES,
-    FIELD_ROWS,
     FIELDS,
     GPM,
     NOT_AVAILABLE,
@@ -28,9 +28,6 @@ from gpudiag.agent.nvml.metrics import (
     decoded,
 )
 from gpudiag.model import MigDevice, NvLink
-
-if TYPE_CHECKING:
-    from gpudiag.agent.nvml.device import Device
 
 MOST_MIG_DEVICES = 64
 _NVLINK_ERRORS = (("replay_errors", 0), ("recovery_errors", 1), ("crc_errors", 2))
@@ -56,17 +53,15 @@ def _memory(nvml: Calls, device: Device) -> None:
 
 
 def _fields(nvml: Calls, device: Device) -> None:
-    if not device.field_ids:
+    rows = [row for row in FIELDS if row not in device.spared]
+    if not rows:
         return
-    refused = []
-    values = nvml.make("nvmlDeviceGetFieldValues", device.handle, device.field_ids)
-    for number, value in zip(device.field_ids, values, strict=False):
-        row = FIELD_ROWS[number]
+    values = nvml.make("nvmlDeviceGetFieldValues", device.handle, [row.id for row in rows])
+    for row, value in zip(rows, values, strict=False):
         if value.nvmlReturn == 0:
             _keep(device, row.field, _field_number(value), row.take)
         elif device.refuses((row.field,), reason_of_code(value.nvmlReturn)):
-            refused.append(number)
-    device.field_ids = [number for number in device.field_ids if number not in refused]
+            device.spared.add(row)
 
 
 def _field_number(value: Any) -> float:

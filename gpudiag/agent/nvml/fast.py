@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ctypes import byref, c_uint, c_ulonglong
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pynvml
 
 from gpudiag.agent.nvml.calls import Calls
+from gpudiag.agent.nvml.device import Device
 from gpudiag.agent.nvml.faults import CAUGHT, reason_of
 from gpudiag.agent.nvml.metrics import (
     MEMORY_USED,
@@ -23,9 +24,6 @@ from gpudiag.agent.nvml.metrics import (
     TX,
     UTILIZATION,
 )
-
-if TYPE_CHECKING:
-    from gpudiag.agent.nvml.device import Device
 
 _PCIE_FIELDS = [197, 198]  # NVML_FI_DEV_PCIE_COUNT_TX_BYTES, …_RX_BYTES
 
@@ -43,8 +41,9 @@ def sample(nvml: Calls, device: Device, time_of_day: float) -> list[Any] | None:
     if device.samples_seen > time_of_day * 1e6:
         device.samples_seen = 0  # the clock went back: what was seen lies ahead
     row: list[Any] = [None] * len(SLOTS)
-    refused: list[Fast] = []
-    for fast in device.fast:
+    for fast in FAST:
+        if fast in device.spared:
+            continue
         if device.failed:
             device.forgets_failure(fast.fields)
         try:
@@ -53,11 +52,9 @@ def sample(nvml: Calls, device: Device, time_of_day: float) -> list[Any] | None:
             if fast.quiet and reason_of(error) == "not_found":
                 continue
             if device.notes(fast.fields, error):
-                refused.append(fast)
+                device.spared.add(fast)
             if device.error:
                 return None
-    if refused:
-        device.fast = [fast for fast in device.fast if fast not in refused]
     device.error = None
     return row
 

@@ -172,7 +172,6 @@ FIELDS: tuple[FieldRow, ...] = (
     FieldRow(180, "pcie_fatal_errors"),
     FieldRow(230, "recovery_action"),
 )
-FIELD_ROWS = {row.id: row for row in FIELDS}
 
 GPM = (  # NVML_GPM_METRIC_… number, field, factor: percent → ratio, MiB → bytes
     (2, "sm_active_ratio", 0.01),

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ctypes import c_ulonglong
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pynvml
 
 from gpudiag.agent.nvml.calls import Calls
+from gpudiag.agent.nvml.device import Device
 from gpudiag.agent.nvml.faults import CAUGHT, DeviceFault, reason_of
 from gpudiag.agent.nvml.metrics import NOT_AVAILABLE
 from gpudiag.model import GpuUse
-
-if TYPE_CHECKING:
-    from gpudiag.agent.nvml.device import Device
 
 _LISTS = (("C", "Compute"), ("G", "Graphics"), ("M+C", "MPSCompute"))
 _GAPS = ("processes", "process_utilization")

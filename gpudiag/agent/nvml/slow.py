@@ -7,17 +7,20 @@ the GPU as a whole does not answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpudiag.agent.nvml.calls import Calls
 from gpudiag.agent.nvml.device import Device
-from gpudiag.agent.nvml.extras import Extra
+from gpudiag.agent.nvml.extras import EXTRAS, RARE_EXTRAS, Extra
 from gpudiag.agent.nvml.faults import CAUGHT, DeviceFault
-from gpudiag.agent.nvml.metrics import NOT_AVAILABLE, Row
+from gpudiag.agent.nvml.metrics import NOT_AVAILABLE, RARE, SLOW, Row
 from gpudiag.agent.nvml.processes import ask_processes
 
 RETRY_SECONDS = 600.0
 RARE_SECONDS = 60.0
+_ASKED_FOR = tuple(
+    field for table in (SLOW, RARE, EXTRAS, RARE_EXTRAS) for row in table for field in row.fields
+)
 
 
 def look(nvml: Calls, device: Device, now: float, time_of_day: float) -> Iterator[None]:
@@ -28,10 +31,10 @@ def look(nvml: Calls, device: Device, now: float, time_of_day: float) -> Iterato
         device.retry_at = now + RETRY_SECONDS
         device.asks_again()
     mig_before = device.known.get("mig_mode")
-    yield from _rows(nvml, device, device.slow)
+    yield from _rows(nvml, device, SLOW)
     if mig_before is not None and device.known.get("mig_mode") != mig_before:
         device.asks_again()
-    yield from _extras(nvml, device, device.extras)
+    yield from _extras(nvml, device, EXTRAS)
     yield from ask_processes(nvml, device, time_of_day)
 
 
@@ -39,16 +42,32 @@ def look_rarely(nvml: Calls, device: Device, now: float) -> Iterator[None]:
     """Asks what seldom changes, where it is due."""
     if device.rare_at is None or now >= device.rare_at:
         device.rare_at = now + RARE_SECONDS
-        yield from _rows(nvml, device, device.rare)
-        yield from _extras(nvml, device, device.rare_extras)
+        yield from _rows(nvml, device, RARE)
+        yield from _extras(nvml, device, RARE_EXTRAS)
 
 
-def _rows(nvml: Calls, device: Device, rows: list[Row]) -> Iterator[None]:
-    """Makes the calls; takes out of `rows` those that are not worth asking next time."""
-    for row in list(rows):
+def what_is_missing(device: Device, now: float) -> dict[str, str]:
+    """Field → why it is not known."""
+    found = {**device.refused, **device.failed}
+    if device.error is not None or device.hangs:
+        return found
+    device.forgets_old(now)
+    if device.looked_at is None:
+        late = [field for field in _ASKED_FOR if field not in device.known and field not in found]
+        found |= dict.fromkeys(late, "timeout")
+    if device.uses is None:
+        found.setdefault("processes", "timeout")
+    return found
+
+
+def _rows(nvml: Calls, device: Device, rows: Iterable[Row]) -> Iterator[None]:
+    """Makes the calls but for those that are spared; those not worth asking next time are, from now on."""
+    for row in rows:
+        if row in device.spared:
+            continue
         device.forgets_failure(row.fields)
         if not _ask_row(nvml, device, row):
-            rows.remove(row)
+            device.spared.add(row)
         yield
 
 
@@ -74,14 +93,16 @@ def _ask_row(nvml: Calls, device: Device, row: Row) -> bool:
     return True
 
 
-def _extras(nvml: Calls, device: Device, extras: list[Extra]) -> Iterator[None]:
-    for extra in list(extras):
+def _extras(nvml: Calls, device: Device, extras: Iterable[Extra]) -> Iterator[None]:
+    for extra in extras:
+        if extra in device.spared:
+            continue
         device.forgets_failure(extra.fields)
         try:
             yield from extra.ask(nvml, device) or ()
         except CAUGHT as error:
             if device.notes(extra.fields, error):
-                extras.remove(extra)
+                device.spared.add(extra)
             if device.error:
                 raise DeviceFault(device.error) from None
         yield

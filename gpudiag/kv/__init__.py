@@ -2,7 +2,9 @@
 
 `calculate(Question.from_mapping({...}))` answers; `.as_json()` has the interface's keys, `text.render` the
 text. `config` and `traits` read a config.json, `shape` holds the geometry, `cache` and `weights` count bytes,
-`engines` know what is allocated. To add an architecture see `traits`; models and GPUs are data files.
+`engines` know what is allocated; `deployment` brings them together as a question has it, `remarks` says what
+the numbers rest on. To add an architecture see `traits`, an engine `engines`; models, families and GPUs are
+files of `data/`, which `catalogue` and `families` read.
 """
 
 from __future__ import annotations

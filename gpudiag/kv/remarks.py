@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpudiag.kv.cache import rate
+from gpudiag.kv.deployment import Deployment
 from gpudiag.kv.dtypes import GGUF_RECIPES, LLAMA_CACHES, CacheDtype
+from gpudiag.kv.engines.base import Budget, Engine
 from gpudiag.kv.families import GEOMETRY
 from gpudiag.kv.layers import Attention, Latent
 from gpudiag.kv.note import Note, note
 from gpudiag.kv.question import BY_LAYERS
+from gpudiag.kv.shape import ModelShape
 
 PLAIN = ("bf16", "f16", "f32")
 # The numbers of an answer by what they rest on; a dot leads into an inner object.
@@ -43,69 +46,98 @@ ESTIMATED = (
     "alternatives.smallest_gpu",
 )
 
-if TYPE_CHECKING:
-    from gpudiag.kv.calculation import Calculation
-    from gpudiag.kv.engines.base import Budget, Engine
-    from gpudiag.kv.shape import ModelShape
-
 
 def notes(
-    calculation: Calculation, engine: Engine, budget: Budget, concurrency: float | None, length: int
+    deployment: Deployment, engine: Engine, budget: Budget, concurrency: float | None, length: int
 ) -> list[Note]:
     """Every assumption behind an answer, the weakest facts first."""
-    question, shape = calculation.question, calculation.model.shape
-    found = list(shape.notes)
-    if not calculation.model.verified:
-        found.append(note("unverified-geometry"))
-    omitted = _left_out(calculation)
+    return [
+        *deployment.model.shape.notes,
+        *_on_geometry(deployment),
+        *_on_lengths(deployment),
+        *_on_cache(deployment, engine),
+        *_on_sharding(deployment),
+        *engine.notes(deployment.tokens),
+        *budget.notes,
+        *_on_pool(deployment, concurrency, length),
+        *_on_weights(deployment),
+        *_sparse_rows(deployment.model.shape, engine),
+        *_on_gpu(deployment),
+    ]
+
+
+def _on_geometry(deployment: Deployment) -> Iterator[Note]:
+    if not deployment.model.verified:
+        yield note("unverified-geometry")
+    omitted = _left_out(deployment)
     if omitted:
-        found.append(note("family-defaults", family=calculation.model.config.family, keys=omitted))
+        yield note("family-defaults", family=deployment.model.config.family, keys=omitted)
+
+
+def _on_lengths(deployment: Deployment) -> Iterator[Note]:
+    question, tokens, limit = deployment.question, deployment.tokens, deployment.model.shape.max_positions
     if question.tokens is None:
-        found.append(note("default-tokens", tokens=calculation.tokens))
-    if shape.max_positions and calculation.tokens > shape.max_positions:
-        found.append(note("above-limit", tokens=calculation.tokens, limit=shape.max_positions))
-    if question.max_model_len and calculation.tokens > question.max_model_len:
-        found.append(note("above-max-len", tokens=calculation.tokens, limit=question.max_model_len))
-    if question.max_num_seqs and calculation.per_replica > question.max_num_seqs:
-        found.append(note("requests-wait", requests=calculation.per_replica, most=question.max_num_seqs))
-    if calculation.engine_name and not _can_store(calculation.engine_name, engine.setup.dtype):
-        said = {"engine": calculation.engine_name, "dtype": engine.setup.dtype.name}
-        found.append(note("dtype-elsewhere", **said))
-    if question.kv_dtype == "auto":
-        found.append(note("dtype-auto", dtype=engine.setup.dtype.name))
-    if question.engine is None:
-        found.append(note("engine-assumed") if calculation.engine_name else note("no-engine"))
+        yield note("default-tokens", tokens=tokens)
+    if limit and tokens > limit:
+        yield note("above-limit", tokens=tokens, limit=limit)
+    if question.max_model_len and tokens > question.max_model_len:
+        yield note("above-max-len", tokens=tokens, limit=question.max_model_len)
+    if question.max_num_seqs and deployment.per_replica > question.max_num_seqs:
+        yield note("requests-wait", requests=deployment.per_replica, most=question.max_num_seqs)
+
+
+def _on_cache(deployment: Deployment, engine: Engine) -> Iterator[Note]:
+    name, dtype = deployment.engine_name, engine.setup.dtype
+    if name and not _can_store(name, dtype):
+        yield note("dtype-elsewhere", engine=name, dtype=dtype.name)
+    if deployment.question.kv_dtype == "auto":
+        yield note("dtype-auto", dtype=dtype.name)
+    if deployment.question.engine is None:
+        yield note("engine-assumed") if name else note("no-engine")
+
+
+def _on_sharding(deployment: Deployment) -> Iterator[Note]:
+    question, shape = deployment.question, deployment.model.shape
     if question.tp > 1:
-        found.append(note("per-gpu", tp=question.tp))
+        yield note("per-gpu", tp=question.tp)
         heads = [part.kv_heads for part in shape.parts() if isinstance(part, Attention)]
         if heads and max(heads) < question.tp:
-            found.append(note("replicated", heads=max(heads), tp=question.tp))
+            yield note("replicated", heads=max(heads), tp=question.tp)
     if question.num_speculative_tokens and not shape.draft:
-        found.append(note("no-draft-layer"))
-    found += engine.notes(calculation.tokens)
-    found += budget.notes
-    held = calculation.weights(question.tp) + (question.kv_cache_memory_bytes or 0)
-    if question.kv_cache_memory_bytes and calculation.gpu_bytes and held > calculation.gpu_bytes:
-        found.append(note("pool-beside-weights", over=(held - calculation.gpu_bytes) / 2**30))
-    if calculation.engine_name == "vllm" and concurrency is not None and concurrency < 1:
-        found.append(note("vllm-refuses", length=length))
-    found.append(note("weights-measured") if _checkpoint_counts(calculation) else note("weights-counted"))
-    if calculation.model.named_weights and question.weights_dtype == "auto":
-        found.append(note("weights-from-name", dtype=calculation.form.name))
-    if calculation.pads_experts:
-        found.append(note("mxfp4-padding"))
-    if calculation.model.weights.guesses_head:
-        found.append(note("beta-head"))
-    if calculation.form.unread:
-        found.append(note("weights-unread", method=calculation.form.unread))
-    if calculation.form.mixed:
-        found.append(note("weights-mixed", dtype=calculation.form.name))
-    if calculation.form.name in GGUF_RECIPES:
-        found.append(note("gguf-recipe"))
-    found += _sparse_rows(shape, engine)
-    if question.gpu is not None and calculation.gpu_source is None:
-        found.append(note("gpu-unverified" if isinstance(question.gpu, str) else "gpu-declared"))
-    return found
+        yield note("no-draft-layer")
+
+
+def _on_pool(deployment: Deployment, concurrency: float | None, length: int) -> Iterator[Note]:
+    given, card = deployment.question.kv_cache_memory_bytes, deployment.gpu_bytes
+    if given and card:
+        held = deployment.weights(deployment.question.tp) + given
+        if held > card:
+            yield note("pool-beside-weights", over=(held - card) / 2**30)
+    if deployment.engine_name == "vllm" and concurrency is not None and concurrency < 1:
+        yield note("vllm-refuses", length=length)
+
+
+def _on_weights(deployment: Deployment) -> Iterator[Note]:
+    form, model = deployment.form, deployment.model
+    yield note("weights-measured") if _checkpoint_counts(deployment) else note("weights-counted")
+    if model.named_weights and deployment.question.weights_dtype == "auto":
+        yield note("weights-from-name", dtype=form.name)
+    if deployment.pads_experts:
+        yield note("mxfp4-padding")
+    if model.weights.guesses_head:
+        yield note("beta-head")
+    if form.unread:
+        yield note("weights-unread", method=form.unread)
+    if form.mixed:
+        yield note("weights-mixed", dtype=form.name)
+    if form.name in GGUF_RECIPES:
+        yield note("gguf-recipe")
+
+
+def _on_gpu(deployment: Deployment) -> Iterator[Note]:
+    gpu = deployment.question.gpu
+    if gpu is not None and deployment.gpu_source is None:
+        yield note("gpu-unverified" if isinstance(gpu, str) else "gpu-declared")
 
 
 def _can_store(engine: str, dtype: CacheDtype) -> bool:
@@ -114,45 +146,45 @@ def _can_store(engine: str, dtype: CacheDtype) -> bool:
     return all(form.name in PLAIN or (form.name in LLAMA_CACHES) == llama for form in dtype)
 
 
-def _left_out(calculation: Calculation) -> str:
+def _left_out(deployment: Deployment) -> str:
     """Keys of the geometry that the config leaves to its family's defaults, as `head_dim 256`."""
-    omitted = calculation.model.config.left_out
+    omitted = deployment.model.config.left_out
     return ", ".join(f"{name} {omitted[name]}" for name in GEOMETRY if name in omitted)
 
 
-def _checkpoint_counts(calculation: Calculation) -> bool:
-    return calculation.question.checkpoint_bytes is not None and calculation.question.weights_dtype == "auto"
+def _checkpoint_counts(deployment: Deployment) -> bool:
+    return deployment.question.checkpoint_bytes is not None and deployment.question.weights_dtype == "auto"
 
 
-def _weights_kind(calculation: Calculation) -> str:
-    if _checkpoint_counts(calculation):
+def _weights_kind(deployment: Deployment) -> str:
+    if _checkpoint_counts(deployment):
         return "measured"
-    form, count = calculation.form, calculation.model.weights
+    form, count = deployment.form, deployment.model.weights
     estimated = (
-        calculation.pads_experts
+        deployment.pads_experts
         or form.name in GGUF_RECIPES
         or form.unread
         or form.mixed
         or count.guesses_head
     )
-    return "inferred" if estimated or _unconfirmed(calculation) else "calculated"
+    return "inferred" if estimated or _unconfirmed(deployment) else "calculated"
 
 
-def sources(calculation: Calculation) -> list[str]:
+def sources(deployment: Deployment) -> list[str]:
     """Where the geometry and the GPU's memory were read."""
-    found = [calculation.model.source]
-    if calculation.gpu_source:
-        found.append(calculation.gpu_source)
+    found = [deployment.model.source]
+    if deployment.gpu_source:
+        found.append(deployment.gpu_source)
     return found
 
 
-def kinds(calculation: Calculation, budget: Budget) -> dict[str, str]:
+def kinds(deployment: Deployment, budget: Budget) -> dict[str, str]:
     """Key → measured, calculated, inferred or declared, for every number that an answer may have."""
-    question = calculation.question
-    calculated = "inferred" if _unconfirmed(calculation) else "calculated"
+    question = deployment.question
+    calculated = "inferred" if _unconfirmed(deployment) else "calculated"
     given = question.kv_cache_memory_bytes is not None
     derived = calculated if given else "inferred"
-    weights, gpu = _weights_kind(calculation), _gpu_kind(calculation)
+    weights, gpu = _weights_kind(deployment), _gpu_kind(deployment)
     return {
         "tokens": "declared" if question.tokens is not None else "inferred",
         "requests": "declared",
@@ -167,14 +199,14 @@ def kinds(calculation: Calculation, budget: Budget) -> dict[str, str]:
     }
 
 
-def _unconfirmed(calculation: Calculation) -> bool:
-    return bool(calculation.model.shape.notes) or not calculation.model.verified
+def _unconfirmed(deployment: Deployment) -> bool:
+    return bool(deployment.model.shape.notes) or not deployment.model.verified
 
 
-def _gpu_kind(calculation: Calculation) -> str:
-    if calculation.gpu_source:
+def _gpu_kind(deployment: Deployment) -> str:
+    if deployment.gpu_source:
         return "measured"
-    return "inferred" if isinstance(calculation.question.gpu, str) else "declared"
+    return "inferred" if isinstance(deployment.question.gpu, str) else "declared"
 
 
 def _sparse_rows(shape: ModelShape, engine: Engine) -> list[Note]:

@@ -222,8 +222,8 @@ def is_loopback_host(host: str) -> bool:
     return name == "localhost" or name.endswith(".localhost") or is_loopback(name)
 
 
-def check_binding(host: str, store: Store, *, open_to_all: bool = False) -> None:
+def check_binding(host: str, store: Store) -> None:
     """Raise TooOpen where a server would be reachable by others without tokens."""
-    if is_loopback_host(f"[{host}]" if ":" in host else host) or open_to_all or store.tokens.valid():
+    if is_loopback_host(f"[{host}]" if ":" in host else host) or store.tokens.valid():
         return
     raise TooOpen("too.open", host=host)

@@ -10,7 +10,6 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -37,13 +36,11 @@ class Desk:
         settings: Settings,
         api: Questions,
         state: State,
-        prefix: str = "/gpu",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ):
         self.settings = settings
         self.api = api
         self.state = state
-        self.prefix = prefix
         self.clock = clock
         self.person: Callable[[str], tuple[str, str] | None] | None = None
         self.doctor: Callable[[str], Answer] | None = None
@@ -78,7 +75,6 @@ class Desk:
             lang=self.language(place),
             now=self.clock(),
             zone=self.zone(place),
-            prefix=self.prefix,
             public_url=self.settings.link_url,
             place=place,
             state=self.state,
@@ -124,6 +120,3 @@ class Desk:
             return ZoneInfo(name) if name else UTC
         except (ZoneInfoNotFoundError, ValueError):
             return UTC
-
-    def with_language(self, request: Request, place: Place) -> Request:
-        return request if request.lang else replace(request, lang=self.language(place))

@@ -91,7 +91,7 @@ class SlackBot:
 
     # Who we are, and whom we answer.
 
-    def identify(self, patience: float = 2.0) -> bool:
+    def identify(self) -> bool:
         """Ask Slack once who we are; remembered over restarts. False while Slack is away."""
         try:
             found = self.delivery.call("auth.test")

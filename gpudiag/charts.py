@@ -18,28 +18,29 @@ from gpudiag.words import units, words
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans KR', 'Noto Sans', sans-serif"
 
-PAINT: Mapping[str, tuple[str, str]] = {  # class → light, dark
-    "ink": ("#1f2328", "#e6e8ea"),
-    "faint": ("#656d76", "#9aa4ae"),
-    "grid": ("#d8dee4", "#30373e"),
-    "line": ("#0b62d0", "#6cb0ff"),
-    "area": ("#d9cdf2", "#4a3f66"),
-    "edge": ("#7c5cc4", "#b79df0"),
-    "card": ("#f0f2f5", "#20262c"),
-    "driver": ("#8b949e", "#6b747d"),
-    "weights": ("#3a6ea5", "#5b93cf"),
-    "kv-pool": ("#d9cdf2", "#4a3f66"),
-    "kv-filled": ("#7c5cc4", "#b79df0"),
-    "runtime": ("#7fa8b8", "#5c8a9c"),
-    "other": ("#c08a3e", "#d09d55"),
-    "unaccounted": ("#b8bec5", "#59626b"),
-    "over": ("#c4262e", "#ff6b70"),
-    "on-dark": ("#ffffff", "#0f1418"),
-    "on-mid": ("#1f2328", "#0f1418"),
+PAINT: Mapping[str, str] = {  # by class; on a dark screen the pages' style sheet has others
+    "ink": "#1f2328",
+    "faint": "#656d76",
+    "grid": "#d8dee4",
+    "line": "#0b62d0",
+    "area": "#d9cdf2",
+    "edge": "#7c5cc4",
+    "card": "#f0f2f5",
+    "driver": "#8b949e",
+    "weights": "#3a6ea5",
+    "kv-pool": "#d9cdf2",
+    "kv-filled": "#7c5cc4",
+    "runtime": "#7fa8b8",
+    "other": "#c08a3e",
+    "unaccounted": "#b8bec5",
+    "over": "#c4262e",
+    "on-dark": "#ffffff",
+    "on-mid": "#1f2328",
 }
 
 WRITING = {"weights": "on-dark", "runtime": "on-mid", "other": "on-mid"}
 """What is written with upon a part, where it is not ink."""
+THICK, BAND = 30.0, 7.0  # of the memory bar, and of what is filled of a part
 LARGEST_LETTERS = 14  # on a phone, where the pages' style sheet enlarges the 11 of a picture that shrinks
 
 WORDS = {
@@ -61,8 +62,6 @@ PART_CLASS = {
     "unaccounted": "unaccounted",
 }
 
-Theme = Literal["light", "dark"]
-
 
 @dataclass(frozen=True, slots=True)
 class Series:
@@ -76,25 +75,21 @@ class Series:
 class _Drawing:
     """SVG text in the making."""
 
-    def __init__(self, width: float, height: float, title: str, theme: Theme) -> None:
+    def __init__(self, width: float, height: float, title: str) -> None:
         self.width, self.height, self.title = width, height, title
-        self.column = 0 if theme == "light" else 1
         self.parts: list[str] = []
-
-    def colour(self, name: str) -> str:
-        return PAINT[name][self.column]
 
     def box(self, x: float, y: float, width: float, height: float, paint: str, title: str = "") -> None:
         inside = f"<title>{escape(title)}</title>" if title else ""
         self.parts.append(
             f'<rect class="c-{paint}" x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" '
-            f'height="{height:.1f}" fill="{self.colour(paint)}">{inside}</rect>'
+            f'height="{height:.1f}" fill="{PAINT[paint]}">{inside}</rect>'
         )
 
     def rule(self, x1: float, y1: float, x2: float, y2: float, paint: str, width: float = 1) -> None:
         self.parts.append(
             f'<line class="s-{paint}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-            f'stroke="{self.colour(paint)}" stroke-width="{width:g}"/>'
+            f'stroke="{PAINT[paint]}" stroke-width="{width:g}"/>'
         )
 
     def text(
@@ -102,15 +97,15 @@ class _Drawing:
     ) -> None:
         self.parts.append(
             f'<text class="c-{paint}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" '
-            f'fill="{self.colour(paint)}">{escape(text)}</text>'
+            f'fill="{PAINT[paint]}">{escape(text)}</text>'
         )
 
     def path(
         self, path: str, *, fill: str | None = None, stroke: str | None = None, width: float = 1.5
     ) -> None:
-        paint = f'class="c-{fill}" fill="{self.colour(fill)}"' if fill else 'fill="none"'
+        paint = f'class="c-{fill}" fill="{PAINT[fill]}"' if fill else 'fill="none"'
         if stroke:
-            paint = f'class="s-{stroke}" fill="none" stroke="{self.colour(stroke)}" stroke-width="{width:g}"'
+            paint = f'class="s-{stroke}" fill="none" stroke="{PAINT[stroke]}" stroke-width="{width:g}"'
             paint += ' stroke-linejoin="round"'
         self.parts.append(f'<path d="{path}" {paint}/>')
 
@@ -135,13 +130,12 @@ def timeline_svg(
     language: str = "en",
     width: float = 440,
     height: float = 158,
-    theme: Theme = "light",
 ) -> str:
     """Curves over the time from `start` to `end` on one axis of 0 to 100 percent; areas lie behind lines.
 
     Where samples are missing the curve is broken: nothing is drawn as zero.
     """
-    drawing = _Drawing(width, height, title, theme)
+    drawing = _Drawing(width, height, title)
     left, right, top, bottom = 44.0, width - 6.0, 28.0, height - 18.0
     span = max(end - start, 1.0)
 
@@ -222,58 +216,53 @@ def _runs(points: Sequence[tuple[float, float | None]], start: float) -> list[li
 # --------------------------------------------------------------------------------------- memory bar
 
 
-def memory_bar_svg(
-    ledger: Mapping[str, Any],
-    *,
-    title: str = "",
-    language: str = "en",
-    width: float = 440,
-    legend: bool = False,
-    theme: Theme = "light",
-) -> str:
+def memory_bar_svg(ledger: Mapping[str, Any], *, language: str = "en", width: float = 440) -> str:
     """The memory of one GPU as a bar, from a ledger as the diagnosis has it.
 
     Each part with room for it bears its name and size, so that the bar reads without colours. The KV pool is
     one slot whose filled share is a darker band inside. Parts beyond the card's total stand right of the
-    card's edge, in red, with the amount. `legend` writes every part with its size below the bar.
+    card's edge, in red, with the amount.
     """
     slots = _slots(ledger, language)
     total = ledger.get("total_bytes")
     held = sum(slot.bytes for slot in slots if slot.paint != "card")
     scale = max(total or 0, held, 1)
-    own = WORDS[language]
     over = max(0, held - total) if total else 0
-    top, thick, band = (18.0 if over else 2.0), 30.0, 7.0
-    lines = slots if legend else []
-    columns = 2 if width >= 420 else 1
-    height = top + thick + 4 + (16 * -(-len(lines) // columns) + 6 if lines else 0)
-    drawing = _Drawing(width, height, title or bar_words(ledger, language), theme)
+    top = 18.0 if over else 2.0
     edge = width * (total / scale) if total else width
-    drawing.box(0, top, edge, thick, "card")
+    drawing = _Drawing(width, top + THICK + 4, bar_words(ledger, language))
+    drawing.box(0, top, edge, THICK, "card")
     at = 0.0
     for slot in slots:
         long = width * slot.bytes / scale
-        drawing.box(at, top, long, thick, slot.paint, f"{slot.label}: {units.size(slot.bytes)}")
-        if slot.filled:
-            filled = own["filled"].format(size=units.size(slot.filled))
-            drawing.box(
-                at, top + thick - band, long * min(1.0, slot.filled / slot.bytes), band, "kv-filled", filled
-            )
-        if at:
-            drawing.rule(at, top, at, top + thick, "grid", 1)
+        _slot(drawing, slot, at, top, long, language)
         if at + long <= edge + 0.1:
             _name(drawing, slot, at + 6, top + 18, long - 12)
         at += long
     if over and total:
-        drawing.box(
-            edge, top + 7, width - edge, thick - 14, "over", own["over"].format(size=units.size(over))
-        )
-        drawing.rule(edge, top - 3, edge, top + thick + 4, "ink", 2)
-        drawing.text(0, 12, own["card"].format(total=units.size(total)), size=11)
-        amount = own["over"].format(size=units.size(over))
-        drawing.text(width, 12, amount, anchor="end", paint="over", size=11)
-    _legend(drawing, lines, columns, top + thick + 18, language)
+        _beyond(drawing, edge, top, total, over, language)
     return drawing.svg()
+
+
+def _slot(drawing: _Drawing, slot: Slot, at: float, top: float, long: float, language: str) -> None:
+    """One part, with the band of what is filled of it, and a line that parts it from the one before."""
+    drawing.box(at, top, long, THICK, slot.paint, f"{slot.label}: {units.size(slot.bytes)}")
+    if slot.filled:
+        filled = WORDS[language]["filled"].format(size=units.size(slot.filled))
+        reaches = long * min(1.0, slot.filled / slot.bytes)
+        drawing.box(at, top + THICK - BAND, reaches, BAND, "kv-filled", filled)
+    if at:
+        drawing.rule(at, top, at, top + THICK, "grid", 1)
+
+
+def _beyond(drawing: _Drawing, edge: float, top: float, total: int, over: int, language: str) -> None:
+    """What stands beyond the card's edge, and how much that is."""
+    own = WORDS[language]
+    amount = own["over"].format(size=units.size(over))
+    drawing.box(edge, top + 7, drawing.width - edge, THICK - 14, "over", amount)
+    drawing.rule(edge, top - 3, edge, top + THICK + 4, "ink", 2)
+    drawing.text(0, 12, own["card"].format(total=units.size(total)), size=11)
+    drawing.text(drawing.width, 12, amount, anchor="end", paint="over", size=11)
 
 
 def _name(drawing: _Drawing, slot: Slot, x: float, y: float, room: float) -> None:
@@ -292,7 +281,6 @@ class Slot:
     bytes: int
     paint: str
     filled: int | None = None
-    owner: str | None = None
 
 
 def _slots(ledger: Mapping[str, Any], language: str) -> list[Slot]:
@@ -302,30 +290,12 @@ def _slots(ledger: Mapping[str, Any], language: str) -> list[Slot]:
     if reserve:
         slots.append(Slot(said.LABEL["driver_reserved"], reserve, "driver"))
     for part in ledger["parts"]:
-        slots.append(
-            Slot(
-                said.PARTS[part["part"]],
-                part["bytes"],
-                PART_CLASS[part["part"]],
-                part.get("filled_bytes"),
-                part.get("owner"),
-            )
-        )
+        name, filled = part["part"], part.get("filled_bytes")
+        slots.append(Slot(said.PARTS[name], part["bytes"], PART_CLASS[name], filled))
     total, held = ledger.get("total_bytes"), sum(slot.bytes for slot in slots)
     if total and total > held:
         slots.append(Slot(said.LABEL["free"], total - held, "card"))
     return slots
-
-
-def _legend(drawing: _Drawing, slots: Sequence[Slot], columns: int, top: float, language: str) -> None:
-    wide = drawing.width / columns
-    for number, slot in enumerate(slots):
-        x, y = wide * (number % columns), top + 16 * (number // columns)
-        drawing.box(x, y - 9, 10, 10, slot.paint)
-        text = f"{slot.label} {units.size(slot.bytes)}"
-        if slot.filled is not None:
-            text += f" ({WORDS[language]['filled'].format(size=units.size(slot.filled))})"
-        drawing.text(x + 15, y, text, paint="ink", size=11)
 
 
 def bar_words(ledger: Mapping[str, Any], language: str = "en") -> str:

@@ -126,8 +126,7 @@ class Grouping:
     A flood of one complaint never pushes out another: past `MOST_OF_A_KIND` it only counts up.
     """
 
-    def __init__(self, seconds: float = TOGETHER_SECONDS) -> None:
-        self.seconds = seconds
+    def __init__(self) -> None:
         self.left_out = 0  # events beyond what is kept in one go
         self._events: list[KernelEvent] = []
         self._groups: dict[tuple[object, ...], _Group] = {}
@@ -143,7 +142,7 @@ class Grouping:
                 self.left_out += 1
                 return
             group = self._groups[key] = _Group()
-        elif group.takes(event, self.seconds):
+        elif group.takes(event):
             return
         group.begin(event)
         self._events.append(event)
@@ -168,10 +167,10 @@ class _Group:
         self.latest, self.last = event, event.clock_seconds
         self.begun += 1
 
-    def takes(self, event: KernelEvent, seconds: float) -> bool:
+    def takes(self, event: KernelEvent) -> bool:
         """Merge `event` into the latest one if it belongs there."""
         known = self.latest
-        if known is None or not (self.begun >= MOST_OF_A_KIND or self._belongs(known, event, seconds)):
+        if known is None or not (self.begun >= MOST_OF_A_KIND or self._belongs(known, event)):
             return False
         known.count += event.count
         known.last_at = event.at if event.at is not None else known.last_at
@@ -182,13 +181,13 @@ class _Group:
         self.last = event.clock_seconds
         return True
 
-    def _belongs(self, known: KernelEvent, event: KernelEvent, seconds: float) -> bool:
+    def _belongs(self, known: KernelEvent, event: KernelEvent) -> bool:
         if known.pid is not None and event.pid is not None and known.pid != event.pid:
             return False
         if known.action != event.action or known.caused_by != event.caused_by:
             return False
         before, now = self.last, event.clock_seconds
-        return before is None or now is None or abs(now - before) <= seconds
+        return before is None or now is None or abs(now - before) <= TOGETHER_SECONDS
 
 
 # ------------------------------------------------------------------------------------ kinds of lines

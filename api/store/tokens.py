@@ -20,7 +20,6 @@ from api.store.tables import tokens
 from api.words import Sentence, Worded
 
 Role = Literal["agent", "reader", "admin"]
-ROLES: tuple[Role, ...] = ("agent", "reader", "admin")
 PREFIX = "gpudiag_"
 SHORTEST, FEWEST_SIGNS = 32, 8  # of a token that somebody else made
 EVERY_NODE = "*"

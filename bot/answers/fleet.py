@@ -12,6 +12,7 @@ from gpudiag.words import words
 
 ROWS = 60
 MENU = 40
+MOST_NODES = 2000
 BAD = ("critical", "warning", "unknown")
 
 
@@ -20,11 +21,11 @@ def status(request: Request, asking: Asking) -> Answer:
     return of_nodes(all_nodes(asking), asking, only_problems)
 
 
-def all_nodes(asking: Asking, most: int = 2000) -> list[Json]:
+def all_nodes(asking: Asking) -> list[Json]:
     """The fleet as the API lists it, worst first, over all pages."""
     items: list[Json] = []
     cursor = None
-    while len(items) < most:
+    while len(items) < MOST_NODES:
         page = asking.api.nodes(cursor=cursor, limit=500, lang=asking.lang)
         items += page["items"]
         cursor = page.get("next")
@@ -33,7 +34,7 @@ def all_nodes(asking: Asking, most: int = 2000) -> list[Json]:
     return items
 
 
-def of_nodes(nodes: list[Json], asking: Asking, only_problems: bool = False) -> Answer:
+def of_nodes(nodes: list[Json], asking: Asking, only_problems: bool) -> Answer:
     if not nodes:
         step = Step(asking.say("fleet.empty.step"))
         return Answer(headline=asking.say("fleet.empty"), lang=asking.lang, state="unknown", steps=(step,))

@@ -30,10 +30,10 @@ LLAMA_70B_TOKEN_BYTES = 163_840  # on each of two GPUs: 2 × 80 layers × 4 KV h
 POOL_TOKEN_BYTES = 131_072  # Llama 3 8B: 2 × 32 layers × 8 KV heads × 128 × 2 bytes
 
 
-def wave(at: int, period: float, low: float, high: float, phase: float = 0.0) -> float:
+def wave(at: int, period: float, low: float, high: float) -> float:
     """Load that comes and goes between `low` and `high`."""
     middle, size = (low + high) / 2, (high - low) / 2
-    return middle + size * math.sin(2 * math.pi * at / period + phase)
+    return middle + size * math.sin(2 * math.pi * at / period)
 
 
 class BusyServer(Machine):

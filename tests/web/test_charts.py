@@ -110,13 +110,13 @@ def test_foreign_text_cannot_leave_its_place() -> None:
 
 
 def test_a_renderer_without_style_sheets_draws_it() -> None:
-    svg = memory_bar_svg(ledger(("weights", 20 * GIB)), legend=True, theme="dark", language="ko")
+    svg = memory_bar_svg(ledger(("weights", 20 * GIB)), language="ko")
 
     assert bytes(resvg_py.svg_to_bytes(svg_string=svg)).startswith(b"\x89PNG")
 
 
 def test_every_colour_is_an_attribute() -> None:
-    svg = memory_bar_svg(ledger(("weights", 20 * GIB)), legend=True)
+    svg = memory_bar_svg(ledger(("weights", 20 * GIB)))
 
     assert "style=" not in svg
     assert all("fill=" in tag or "stroke=" in tag for tag in re.findall(r"<(?:rect|text|line)[^>]*>", svg))

@@ -49,16 +49,35 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
          "system_not_ready", "unknown_error"),
         (r"infoROM is corrupted", "inforom_corrupted", "unknown_error"),
         # What a program or a container was refused: it tells little of the GPUs.
-        (r"NVIDIA driver on your system is too old|CUDA driver version is insufficient|unsatisfied condition: cuda ?>|\berror 804\b|"
+        (r"NVIDIA driver on your system is too old|CUDA driver version is insufficient|PTX was compiled with an unsupported toolchain|unsatisfied condition: cuda ?>|\berror 804\b|"
          r"forward compatibility was attempted|cudaErrorInsufficientDriver", "cuda_driver_too_old", "unknown_error"),
         (r"\berror 803\b|unsupported display driver / cuda driver combination|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|cudaErrorSystemDriverMismatch",
          "cuda_driver_mismatch", "unknown_error"),
         (r"No CUDA GPUs are available|no CUDA-capable device is detected|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice", "cuda_no_device", "unknown_error"),
         (r"CUDA-capable device\(?s?\)? (?:is/are|is|are) busy or unavailable|cudaErrorDevicesUnavailable", "cuda_busy", "unknown_error"),
-        (r"an illegal memory access was encountered|unspecified launch failure|device-side assert triggered|"
+        (r"an illegal (?:memory access|instruction) was encountered|misaligned address|unspecified launch failure|device-side assert triggered|"
          r"(?:CUDA_ERROR_|cudaError)(?:ILLEGAL_ADDRESS|IllegalAddress|LAUNCH_FAILED|LaunchFailure|ASSERT\b|Assert\b)", "cuda_fault", "unknown_error"),
         (r"CUDA unknown error|library init failure: 999|CUDA_ERROR_UNKNOWN\b|cudaErrorUnknown\b", "cuda_unknown", "unknown_error"),
-        (r"could not select device driver .{0,40}\[\[gpu\]\]", "container_without_gpus", "unknown_error"),
+        (r"could not select device driver .{0,40}\[\[gpu[a-z ]{0,60}\]\]", "container_without_gpus", "unknown_error"),
+        (r"unresolvable CDI devices .{0,80}nvidia\.com/gpu", "container_cdi", "unknown_error"),
+        (r"nvidia-container-cli: device error|nvidia-container-cli: .{0,80}unknown device", "container_unknown_gpu", "unknown_error"),
+        (r"nvidia-container-cli: [a-z ]{3,40} error", "container_refused", "unknown_error"),
+        (r"Insufficient nvidia\.com/|requested number of devices unavailable for nvidia\.com/", "pod_without_gpu", "unknown_error"),
+        (r"gres/gpu count (?:reported lower than configured|too low)", "slurm_fewer_gpus", "unknown_error"),
+        (r"Not supported on the device\(s\)", "not_supported", "not_supported"),
+        (r"no kernel image is available for execution|is not compatible with the current PyTorch installation|"
+         r"(?:CUDA_ERROR_|cudaError)(?:NO_BINARY_FOR_GPU|NoKernelImageForDevice)", "cuda_no_kernel", "unknown_error"),
+        (r"invalid device ordinal|CUDA_ERROR_INVALID_DEVICE\b|cudaErrorInvalidDevice\b", "cuda_no_such_gpu", "unknown_error"),
+        (r"Torch not compiled with CUDA enabled|Skipping registering GPU devices|no compatible GPUs were discovered",
+         "no_cuda_in_program", "unknown_error"),
+        (r"\b(?:CUBLAS|CUDNN)_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)|Could not create cudnn handle|Failed to get convolution algorithm",
+         "cuda_library", "unknown_error"),
+        (r"Watchdog caught collective operation timeout|Timed out waiting \d{1,9} ?ms for (?:recv|send) operation", "collective_timeout", "unknown_error"),
+        (r"ncclRemoteError|ncclSystemError|ncclUnhandledCudaError|ncclInternalError|unhandled (?:system|cuda) error", "collective_failed", "unknown_error"),
+        (r"DefaultCPUAllocator: (?:can't allocate|not enough) memory|ggml_backend_cpu_buffer_type_alloc_buffer: failed|"
+         r"failed to allocate CPU buffer|unable to allocate CPU buffer", "host_memory", "unknown_error"),
+        (r"Detected \d{1,6} oom[-_]kill event|srun: error: .{1,80}: Out Of Memory|Reason: {1,12}OOMKilled", "oom_kill", "unknown_error"),
+        (r"\b(?:VGA compatible|3D|Display) controller(?: \[\w{4}\])?: NVIDIA .{0,160}\(rev ff\)", "bus_no_answer", "unknown_error"),
     )
 )  # fmt: skip
 NVML_AS_A_WHOLE = (
@@ -78,7 +97,12 @@ _WORTH = (
     "modprobe", "too old", "insufficient", "Insufficient", "unsatisfied", "compatibility was", "unsupported display",
     "Mismatch", "MISMATCH", "No CUDA", "CUDA-capable", "CUDA unknown", "NO_DEVICE", "ErrorNoDevice", "Unavailable",
     "illegal mem", "launch fail", "assert trig", "ILLEGAL_ADDRESS", "IllegalAddress", "LAUNCH_FAILED", "LaunchFailure",
-    "ERROR_ASSERT", "ErrorAssert", "ERROR_UNKNOWN", "ErrorUnknown", "init failure", "[[gpu]]",
+    "ERROR_ASSERT", "ErrorAssert", "ERROR_UNKNOWN", "ErrorUnknown", "init failure", "[[gpu", "CDI devices",
+    "container-cli", "nvidia.com/", "gres/gpu", "ot supported on", "kernel image", "PyTorch installation", "NO_BINARY",
+    "NoKernelImage", "device ordinal", "INVALID_DEVICE", "InvalidDevice", "not compiled with CUDA", "registering GPU",
+    "compatible GPUs", "CUBLAS_STATUS", "CUDNN_STATUS", "cudnn handle", "convolution algorithm", "Watchdog caught",
+    "Timed out waiting", "nccl", "unhandled ", "CPUAllocator", "cpu_buffer", "CPU buffer", "oom", "OOMKilled",
+    "Out Of Memory", "unsupported toolchain", "illegal instr", "misaligned addr", "(rev ff)",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(

@@ -35,7 +35,8 @@ _GGML = re.compile(
 
 _WITHOUT_SIZES = (
     "cuda out of memory", "cuda error: out of memory", "cuda_error_out_of_memory",
-    "cudaerrormemoryallocation", "resource_exhausted: out of memory",
+    "cudaerrormemoryallocation", "resource_exhausted: out of memory", "cuda failure 2 'out of memory'",
+    "cuda failure 'out of memory'", "cuda runtime (out of memory)", "oom when allocating tensor",
 )  # fmt: skip
 
 _ASKED = re.compile(rf"(?:allocate|allocating){_SIZE}")

@@ -156,7 +156,7 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
         parts.sheets += found.sheets
     parts.complaints, _ = complaints_of(left)
     if not parts.failures and without_sizes(log):
-        parts.complaints.kinds.append("out_of_memory")
+        parts.complaints.kinds.insert(0, "out_of_memory")  # others, as of NCCL, come of it
     for take in (read_gpustat, read_nvlinks, read_listing, read_models, read_topology):
         sheets, used = take(left)
         _blank(left, used)

@@ -207,6 +207,20 @@ LINE = {  # a verdict's headline where a line of this kind is all that was paste
     "cuda_fault": "cannot tell: a kernel of a program failed; most often that is the program's own fault",
     "cuda_unknown": "cannot tell: CUDA does not start, and does not say why",
     "container_without_gpus": "cannot tell how the GPUs are: Docker knows no runtime for GPUs",
+    "container_cdi": "cannot tell how the GPUs are: the container engine knows no GPU by that name (CDI)",
+    "container_unknown_gpu": "cannot tell: a container asks for a GPU that the driver does not show",
+    "container_refused": "cannot tell: the container got no GPU, because the driver did not answer the "
+    "toolkit",
+    "pod_without_gpu": "cannot tell how the GPUs are: Kubernetes finds no free GPU for a pod",
+    "slurm_fewer_gpus": "cannot tell: Slurm found fewer GPUs on a node than gres.conf says, and drained it",
+    "cuda_no_kernel": "cannot tell how the GPUs are: the program has no code for a GPU of this generation",
+    "cuda_no_such_gpu": "cannot tell: a program asks for the number of a GPU that it does not see",
+    "no_cuda_in_program": "cannot tell how the GPUs are: the program runs without CUDA, on the CPU",
+    "cuda_library": "cannot tell: cuBLAS or cuDNN did not start; most often the GPU's memory was full",
+    "collective_timeout": "cannot tell which GPU: a collective of a distributed job did not end in time",
+    "collective_failed": "cannot tell: NCCL gave up, and this line does not say why",
+    "host_memory": "cannot tell how the GPUs are: a program got no more host memory",
+    "bus_no_answer": "cannot tell: a GPU answers nothing on the PCIe bus (rev ff): it is off or lost",
 }
 LINE_NEXT = {  # and what to do next
     "command_not_found": (
@@ -276,6 +290,79 @@ LINE_NEXT = {  # and what to do next
         "`sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker, which may end "
         "running containers. `nvidia-smi` on the host says how the GPUs are."
     ),
+    "container_cdi": (
+        "The list of devices for containers (CDI) is missing or old, as after a driver update. Next: `sudo "
+        "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` writes it anew, `nvidia-ctk cdi list` "
+        "shows the names. `nvidia-smi` on the host says how the GPUs are."
+    ),
+    "container_unknown_gpu": (
+        "The number or UUID may be of another machine or of a card that was exchanged, or the card may be "
+        "lost. Next: compare `nvidia-smi -L` on the host with `--gpus` or NVIDIA_VISIBLE_DEVICES of the "
+        "container; if one is missing there, `sudo dmesg -T | grep -i -E 'nvrm|xid' | tail -30`. Paste "
+        "both here."
+    ),
+    "container_refused": (
+        "Either the driver of the host does not run, or a GPU does not answer it. Next: paste `nvidia-smi` "
+        "of the host; if it works, `sudo nvidia-container-cli -k -d /dev/tty info` shows where the toolkit "
+        "stops."
+    ),
+    "pod_without_gpu": (
+        "All may be taken, the device plugin may not run, or it may count a GPU as unhealthy after an Xid. "
+        "Next: `kubectl get nodes -o "
+        "custom-columns=NODE:.metadata.name,GPUS:.status.allocatable.nvidia\\.com/gpu` shows how many each "
+        "node offers: fewer than it has is a fault of the plugin or of a GPU, so look at `nvidia-smi` "
+        "there and at the plugin's log. If none is missing, `kubectl describe node NODE` shows who has "
+        "them."
+    ),
+    "slurm_fewer_gpus": (
+        "A GPU may be lost, the driver may not have been ready when slurmd started, or gres.conf may be "
+        "wrong. Next: `nvidia-smi -L` on that node; if all are there, restart slurmd and `scontrol update "
+        "nodename=NODE state=resume`; if one is missing, paste `sudo dmesg -T | grep -i -E 'nvrm|xid'`."
+    ),
+    "cuda_no_kernel": (
+        "The build was made for other compute capabilities: the card is newer than the program, or too old "
+        "for it. Next: `nvidia-smi --query-gpu=name,compute_cap --format=csv` shows what the card needs; "
+        "for PyTorch, `python -c 'import torch; print(torch.cuda.get_arch_list())'` what the build has. "
+        "Install a build with that capability."
+    ),
+    "cuda_no_such_gpu": (
+        "The program counts only the GPUs that CUDA_VISIBLE_DEVICES, the container or the job gave it, "
+        "from 0; or one of them is lost. Next: `nvidia-smi -L` in the same place shows how many there are, "
+        "`echo $CUDA_VISIBLE_DEVICES` which of them count; more ranks than GPUs (`--nproc_per_node`, "
+        "tensor parallel size) give this, too."
+    ),
+    "no_cuda_in_program": (
+        "Most often the build is one for the CPU, or it does not find CUDA's libraries; the GPU is not "
+        "asked at all. Next: `nvidia-smi` in the same place says whether the driver is well; for PyTorch, "
+        "`python -c 'import torch; print(torch.version.cuda)'` prints None in a build for the CPU."
+    ),
+    "cuda_library": (
+        "They take memory of their own as they start, and what PyTorch or TensorFlow holds is not theirs "
+        "to use. An index out of range in a kernel before shows like this, too. Next: see who is on the "
+        "GPU while the program runs: `nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv`; "
+        "then run it with `CUDA_LAUNCH_BLOCKING=1`, which names the call that failed first."
+    ),
+    "collective_timeout": (
+        "The rank that complains has waited; the one it waits for is another. Next: compare SeqNum and "
+        "OpType of all ranks: one that is behind, does something else or says nothing is the suspect. On "
+        "its node, paste `nvidia-smi` while the job hangs and `sudo dmesg -T | grep -i -E 'nvrm|xid'`. If "
+        "all ranks are alike, look at the network between them."
+    ),
+    "collective_failed": (
+        "A remote error is a consequence: another rank ended first. Next: look for the earliest error of "
+        "all ranks; `NCCL_DEBUG=INFO` prints a line with WARN before this one, which has the reason. Paste "
+        "that, and `sudo dmesg -T | grep -i -E 'nvrm|xid'` of the node that ended first."
+    ),
+    "host_memory": (
+        "It is the machine's own memory, not the GPU's. Next: `free -h` while it loads; fewer data loader "
+        "workers, fewer layers on the CPU, memory mapping (`mmap`), or a larger limit of the container "
+        "help."
+    ),
+    "bus_no_answer": (
+        "A laptop switches its GPU off like this; in a server the card is gone. Next: `nvidia-smi` and "
+        "`sudo dmesg -T | grep -i -E 'nvrm|xid|fallen'`; paste them here. A lost card comes back only with "
+        "a power cycle of the machine, which ends every job on it."
+    ),
 }
 ALSO = "also seen"
 OVER = "over {window}"
@@ -303,6 +390,7 @@ LABEL = {  # headings of every surface
     "rule": "rule",
     "confidence": "confidence",
     "data_age": "data {age} old",
+    "lasts": "for {span}",
     "fleet": "Fleet",
     "processes": "Processes",
     "example": "Worked example",

@@ -202,6 +202,24 @@ LINE = {
     "cuda_fault": "판단할 수 없습니다: 프로그램의 커널이 실패했습니다. 대부분은 프로그램 자체의 문제입니다",
     "cuda_unknown": "판단할 수 없습니다: CUDA가 시작되지 않으나 이유를 말하지 않습니다",
     "container_without_gpus": "GPU의 상태는 판단할 수 없습니다: Docker에 GPU 런타임이 없습니다",
+    "container_cdi": "GPU의 상태는 판단할 수 없습니다: 컨테이너 엔진에 그 이름의 GPU가 없습니다(CDI)",
+    "container_unknown_gpu": "판단할 수 없습니다: 컨테이너가 요청한 GPU를 드라이버가 보여 주지 않습니다",
+    "container_refused": "판단할 수 없습니다: 드라이버가 컨테이너 도구에 응답하지 않아 컨테이너가 GPU를 "
+    "받지 못했습니다",
+    "pod_without_gpu": "GPU의 상태는 판단할 수 없습니다: Kubernetes가 파드에 줄 빈 GPU를 찾지 못합니다",
+    "slurm_fewer_gpus": "판단할 수 없습니다: Slurm이 gres.conf에 적힌 것보다 적은 GPU를 찾아 노드를 "
+    "drain 했습니다",
+    "cuda_no_kernel": "GPU의 상태는 판단할 수 없습니다: 프로그램에 이 세대의 GPU용 코드가 없습니다",
+    "cuda_no_such_gpu": "판단할 수 없습니다: 프로그램이 자신에게 보이지 않는 GPU의 번호를 요청합니다",
+    "no_cuda_in_program": "GPU의 상태는 판단할 수 없습니다: 프로그램이 CUDA 없이 CPU에서 실행됩니다",
+    "cuda_library": "판단할 수 없습니다: cuBLAS나 cuDNN이 시작되지 않았습니다. 대부분은 GPU 메모리가 "
+    "가득 찬 것입니다",
+    "collective_timeout": "어느 GPU인지 판단할 수 없습니다: 분산 작업의 집합 통신이 제시간에 끝나지 "
+    "않았습니다",
+    "collective_failed": "판단할 수 없습니다: NCCL이 포기했으나 이 줄에는 이유가 없습니다",
+    "host_memory": "GPU의 상태는 판단할 수 없습니다: 프로그램이 호스트 메모리를 더 받지 못했습니다",
+    "bus_no_answer": "판단할 수 없습니다: PCIe 버스에서 GPU가 응답하지 않습니다(rev ff). 꺼졌거나 잃은 "
+    "것입니다",
 }
 LINE_NEXT = {
     "command_not_found": (
@@ -280,6 +298,78 @@ LINE_NEXT = {
         "끝날 수 있습니다. GPU의 상태는 호스트의 "
         "`nvidia-smi`에 나옵니다."
     ),
+    "container_cdi": (
+        "컨테이너용 장치 목록(CDI)이 없거나, 드라이버 업데이트 뒤처럼 오래된 것입니다. 다음: `sudo "
+        "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`로 다시 만들고, `nvidia-ctk cdi list`로 "
+        "이름을 확인하십시오. GPU의 상태는 호스트의 `nvidia-smi`에 나옵니다."
+    ),
+    "container_unknown_gpu": (
+        "번호나 UUID가 다른 장비나 교체된 카드의 것이거나, 카드를 잃었을 수 있습니다. 다음: 호스트의 "
+        "`nvidia-smi -L`을 컨테이너의 `--gpus`나 NVIDIA_VISIBLE_DEVICES와 비교하십시오. 빠진 GPU가 있으면 "
+        "`sudo dmesg -T | grep -i -E 'nvrm|xid' | tail -30`의 출력과 함께 붙여넣으십시오."
+    ),
+    "container_refused": (
+        "호스트의 드라이버가 동작하지 않거나, GPU가 드라이버에 응답하지 않는 것입니다. 다음: 호스트에서 "
+        "실행한 `nvidia-smi`의 출력을 붙여넣으십시오. 그것이 되면 `sudo nvidia-container-cli -k -d "
+        "/dev/tty info`에 도구가 어디서 멈추는지 나옵니다."
+    ),
+    "pod_without_gpu": (
+        "모두 사용 중이거나, device plugin이 동작하지 않거나, Xid 뒤에 GPU를 비정상으로 세는 것일 수 "
+        "있습니다. 다음: `kubectl get nodes -o "
+        "custom-columns=NODE:.metadata.name,GPUS:.status.allocatable.nvidia\\.com/gpu`로 노드마다 내놓은 "
+        "GPU 수를 확인하십시오. 실제보다 적으면 플러그인이나 GPU의 문제이니 그 노드의 `nvidia-smi`와 "
+        "플러그인의 로그를 보십시오. 빠진 것이 없으면 `kubectl describe node NODE`에 누가 쓰는지 나옵니다."
+    ),
+    "slurm_fewer_gpus": (
+        "GPU를 잃었거나, slurmd가 시작될 때 드라이버가 준비되지 않았거나, gres.conf가 틀렸을 수 있습니다. "
+        "다음: 그 노드에서 `nvidia-smi -L`을 실행하십시오. 모두 있으면 slurmd를 재시작하고 `scontrol "
+        "update nodename=NODE state=resume`을 실행하십시오. 빠진 것이 있으면 `sudo dmesg -T | grep -i -E "
+        "'nvrm|xid'`의 출력을 붙여넣으십시오."
+    ),
+    "cuda_no_kernel": (
+        "다른 compute capability로 빌드된 것입니다. 카드가 프로그램보다 새롭거나, 너무 오래된 것입니다. "
+        "다음: `nvidia-smi --query-gpu=name,compute_cap --format=csv`로 카드에 필요한 값을, PyTorch라면 "
+        "`python -c 'import torch; print(torch.cuda.get_arch_list())'`로 빌드에 있는 값을 확인하고, 그 "
+        "값이 들어 있는 빌드를 설치하십시오."
+    ),
+    "cuda_no_such_gpu": (
+        "프로그램은 CUDA_VISIBLE_DEVICES, 컨테이너, 작업이 준 GPU만 0부터 셉니다. 그중 하나를 잃었을 수도 "
+        "있습니다. 다음: 같은 곳에서 `nvidia-smi -L`로 몇 개가 있는지, `echo $CUDA_VISIBLE_DEVICES`로 어느 "
+        "것이 세어지는지 확인하십시오. GPU보다 많은 랭크(`--nproc_per_node`, tensor parallel 크기)도 "
+        "이렇게 됩니다."
+    ),
+    "no_cuda_in_program": (
+        "대부분은 CPU용 빌드이거나 CUDA 라이브러리를 찾지 못한 것이며, GPU에는 묻지도 않습니다. 다음: 같은 "
+        "곳에서 `nvidia-smi`로 드라이버가 정상인지 확인하십시오. PyTorch라면 `python -c 'import torch; "
+        "print(torch.version.cuda)'`가 CPU용 빌드에서 None을 출력합니다."
+    ),
+    "cuda_library": (
+        "시작할 때 자신의 메모리가 필요하며, PyTorch나 TensorFlow가 잡은 것은 쓰지 못합니다. 앞선 커널에서 "
+        "인덱스가 범위를 벗어나도 이렇게 보입니다. 다음: 프로그램이 도는 동안 GPU에 누가 있는지 보십시오: "
+        "`nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv`. 그다음 "
+        "`CUDA_LAUNCH_BLOCKING=1`로 실행하면 처음 실패한 호출이 나옵니다."
+    ),
+    "collective_timeout": (
+        "알리는 랭크는 기다린 쪽이고, 기다리게 한 랭크는 따로 있습니다. 다음: 모든 랭크의 SeqNum과 "
+        "OpType을 비교하십시오. 뒤처지거나, 다른 연산을 하거나, 아무 말이 없는 랭크가 의심됩니다. 그 "
+        "노드에서 작업이 멈춰 있는 동안의 `nvidia-smi`와 `sudo dmesg -T | grep -i -E 'nvrm|xid'`의 출력을 "
+        "붙여넣으십시오. 모든 랭크가 같으면 그 사이의 네트워크를 보십시오."
+    ),
+    "collective_failed": (
+        "remote error는 결과입니다. 다른 랭크가 먼저 끝났습니다. 다음: 모든 랭크에서 가장 이른 오류를 "
+        "찾으십시오. `NCCL_DEBUG=INFO`로 실행하면 이 줄 앞에 WARN이 있는 줄이 나오고 거기에 이유가 "
+        "있습니다. 그 줄과, 먼저 끝난 노드의 `sudo dmesg -T | grep -i -E 'nvrm|xid'` 출력을 붙여넣으십시오."
+    ),
+    "host_memory": (
+        "GPU 메모리가 아니라 장비의 메모리입니다. 다음: 불러오는 동안 `free -h`를 보십시오. 데이터 로더 "
+        "워커나 CPU에 두는 레이어를 줄이고, 메모리 매핑(`mmap`)을 쓰거나, 컨테이너의 한도를 늘리면 도움이 "
+        "됩니다."
+    ),
+    "bus_no_answer": (
+        "노트북은 GPU를 이렇게 끕니다. 서버라면 카드를 잃은 것입니다. 다음: `nvidia-smi`와 `sudo dmesg -T "
+        "| grep -i -E 'nvrm|xid|fallen'`의 출력을 붙여넣으십시오. 잃은 카드는 장비의 전원을 껐다 켜야 "
+        "돌아오며, 그러면 그 장비의 작업이 모두 끝납니다."
+    ),
 }
 ALSO = "함께 보임"
 OVER = "{window} 동안"
@@ -305,6 +395,7 @@ LABEL = {
     "rule": "규칙",
     "confidence": "신뢰도",
     "data_age": "{age} 전 데이터",
+    "lasts": "{span}째",
     "fleet": "전체 노드",
     "processes": "프로세스",
     "example": "예시",

@@ -56,7 +56,27 @@ LITTLE = {  # what little a line tells
     "cuda_busy": "CUDA error: CUDA-capable device(s) is/are busy or unavailable",
     "cuda_fault": "torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
     "cuda_unknown": "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment",
-    "container_without_gpus": 'docker: could not select device driver "" with capabilities: [[gpu]]',
+    "container_without_gpus": 'could not select device driver "nvidia" with capabilities: [[gpu utility]].',
+    "container_cdi": "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=0",
+    "container_unknown_gpu": "nvidia-container-cli: device error: GPU-7c5e: unknown device: unknown",
+    "container_refused": "stderr: nvidia-container-cli: initialization error: driver rpc error: timed out",
+    "pod_without_gpu": "FailedScheduling  9s  0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+    "slurm_fewer_gpus": "   Reason=gres/gpu count reported lower than configured (3 < 4) [slurm@2026]",
+    "cuda_no_kernel": "CUDA error: no kernel image is available for execution on the device",
+    "cuda_no_such_gpu": "RuntimeError: CUDA error: invalid device ordinal",
+    "no_cuda_in_program": "AssertionError: Torch not compiled with CUDA enabled",
+    "cuda_library": "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+    "collective_timeout": "[rank1]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=77)",
+    "collective_failed": "DistBackendError: NCCL error in: Process.cpp:16, ncclRemoteError: A call failed",
+    "host_memory": "DefaultCPUAllocator: can't allocate memory: you tried to allocate 7 bytes",
+    "bus_no_answer": "3b:00.0 3D controller: NVIDIA Corporation GA102GL [A10] (rev ff)",
+}
+MORE_OF_LITTLE = {  # the same in other words
+    "oom_kill": "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0.",
+    "pod_without_gpu": "requested number of devices unavailable for nvidia.com/gpu. Requested: 1",
+    "cuda_library": "cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
+    "cuda_no_kernel": "CUDA capability sm_120 is not compatible with the current PyTorch installation.",
+    "host_memory": "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 4096",
 }
 
 
@@ -120,7 +140,7 @@ def test_topology_of_peers_names_every_gpu() -> None:
     assert [0, 1] == [gpu.index for gpu in read(text, now=1.0).snapshots[-1].gpus]
 
 
-@pytest.mark.parametrize(("kind", "line"), LITTLE.items(), ids=LITTLE.keys())
+@pytest.mark.parametrize(("kind", "line"), [*LITTLE.items(), *MORE_OF_LITTLE.items()])
 def test_a_line_that_tells_little_gets_the_next_step(kind: str, line: str) -> None:
     for language in ("en", "ko"):
         said = diagnosis(line, language)
@@ -176,3 +196,22 @@ def test_each_task_hangs_where_its_own_trace_ends() -> None:
     rows = {process.pid: process.wait_channel for process in read(text, now=1.0).snapshots[-1].processes}
 
     assert {41337: "uvm_spin_loop [nvidia_uvm]", 51337: None} == rows
+
+
+def test_a_sound_of_a_card_that_is_lost_is_no_second_card() -> None:
+    with pytest.raises(NothingOfAGpu):
+        diagnosis("3b:00.1 Audio device: NVIDIA Corporation GA102 High Definition Audio Controller (rev ff)")
+
+
+def test_nccl_without_memory_is_out_of_memory() -> None:
+    said = diagnosis(
+        "n1:7:9 [0] NCCL WARN Cuda failure 2 'out of memory'\nncclUnhandledCudaError: Call failed\n"
+    )
+
+    assert words("en").LINE["out_of_memory"] == said.verdict["headline"]
+
+
+def test_a_command_of_another_card_is_no_fault() -> None:
+    said = diagnosis("$ nvidia-smi dmon\nNot supported on the device(s)\nFailed to process command line\n")
+
+    assert ("info", "metric-not-supported") == (said.verdict["severity"], said.verdict["rule"])

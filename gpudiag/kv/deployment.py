@@ -9,7 +9,15 @@ from gpudiag.kv.cache import Stage, stages
 from gpudiag.kv.dtypes import CacheDtype, cache_dtype
 from gpudiag.kv.engines import engine_class
 from gpudiag.kv.engines.base import Engine, Setup
-from gpudiag.kv.model import check_pool, check_sharding, check_stages, read_gpu, read_model, rotary_table
+from gpudiag.kv.model import (
+    absorbed_copies,
+    check_pool,
+    check_sharding,
+    check_stages,
+    read_gpu,
+    read_model,
+    rotary_table,
+)
 from gpudiag.kv.quantization import weight_format
 from gpudiag.kv.question import BY_LAYERS, Question
 
@@ -68,7 +76,7 @@ class Deployment:
         return stages(self.model.shape, self.question.pp, draft=self.question.num_speculative_tokens > 0)
 
     def weights(self, tp: int) -> int:
-        """Weights on the fullest GPU; vLLM also builds a table of rotary angles while loading."""
+        """Weights on the fullest GPU, with what vLLM builds of them while loading."""
         if tp not in self.known_weights:
             self.known_weights[tp] = self._weigh(tp)
         return self.known_weights[tp]
@@ -85,7 +93,9 @@ class Deployment:
         if question.checkpoint_bytes is not None and question.weights_dtype == "auto":
             return -(-question.checkpoint_bytes // (tp * question.pp))
         found = count.bytes(self.form, tp, question.pp, draft, padded=self.pads_experts)
-        return found + (rotary_table(self.model) if self.engine_name == "vllm" else 0)
+        if self.engine_name != "vllm":
+            return found
+        return found + rotary_table(self.model) + absorbed_copies(self.stages, tp)
 
     def _dtype(self, asked: str | None) -> CacheDtype:
         name = asked or self.question.kv_dtype

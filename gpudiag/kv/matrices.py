@@ -127,4 +127,15 @@ class Mixer:
         yield Matrices(
             "attention", query_rank * wide + wide * output_rank + groups * output_rank * self.hidden
         )
-        yield Matrices("attention", self.hidden * (query_rank + 3 * part.width), sharded=False)
+        yield Matrices("attention", self.hidden * (query_rank + part.width), sharded=False)
+        if part.ratio:
+            yield Matrices("compressor", self._compressor(part, part.width), linear=False, sharded=False)
+        if part.index_dim:
+            heads = int(self.config.text.get("index_n_heads") or 1)
+            own = self._compressor(part, part.index_dim) + self.hidden * heads
+            yield Matrices("indexer", query_rank * heads * part.index_dim, sharded=False)
+            yield Matrices("compressor", own, linear=False, sharded=False)
+
+    def _compressor(self, part: CompressedLatent, width: int) -> int:
+        """Keys and gates of the rows that are summed up; those of four tokens overlap, so there are two."""
+        return 2 * (2 if part.ratio == 4 else 1) * self.hidden * width

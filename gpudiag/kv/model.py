@@ -6,9 +6,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gpudiag.kv import catalogue
+from gpudiag.kv.cache import Stage
 from gpudiag.kv.config import Config, open_config
 from gpudiag.kv.errors import KvError
-from gpudiag.kv.layers import State
+from gpudiag.kv.layers import Latent, State
 from gpudiag.kv.question import GIB, Question
 from gpudiag.kv.shape import ModelShape, read_shape
 from gpudiag.kv.weights import WeightCount
@@ -72,6 +73,21 @@ def rotary_table(model: Model) -> int:
     for part in model.shape.parts():
         width = max(width, getattr(part, "rope_dim", 0) or getattr(part, "key_dim", 0))
     return positions * width * 2
+
+
+def absorbed_copies(stages: list[Stage], tp: int) -> int:
+    """What vLLM keeps beside the expanding projection of latent attention: the same, parted, at 16 bits.
+
+    `process_weights_after_loading` in `layers/attention/mla_attention.py`; GLM-5.2 prints 290 MiB of it.
+    """
+    return max(
+        sum(
+            count * part.rank * (part.unabsorbed_dims - part.rope_dim) * part.query_heads // tp * 2
+            for part, count in stage.parts
+            if isinstance(part, Latent)
+        )
+        for stage in stages
+    )
 
 
 def divides(shape: ModelShape, tp: int) -> bool:

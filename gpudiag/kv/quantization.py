@@ -45,6 +45,7 @@ class Format(NamedTuple):
     `mixed`: the checkpoint stores some linear weights wider than `bits`, and its config does not say which.
     `own`: bits of each part, where the config lists its modules one by one; the others have `plain_bits`.
     `plain_draft`: draft layers are not converted.
+    `experts`: bits of routed experts that are stored narrower than the rest; 0 where they are like the rest.
     """
 
     name: str
@@ -55,10 +56,13 @@ class Format(NamedTuple):
     mixed: bool = False
     own: tuple[tuple[str, float], ...] = ()
     plain_draft: bool = False
+    experts: float = 0.0
 
     def bits_of(self, part: str, linear: bool) -> float:
         if self.own:
             return dict(self.own).get(part, self.plain_bits)
+        if self.experts and part == "experts":
+            return self.experts
         return self.bits if linear and part not in self.spared else self.plain_bits
 
 
@@ -84,12 +88,21 @@ def weight_format(config: Config, asked: str) -> Format:
         listed, draft = _listed(quantization), _spares_draft(quantization)
         if listed:
             return Format(name, bits, own=listed, plain_draft=draft)
-        return Format(name, bits, spared=_spared(quantization), mixed=mixed, plain_draft=draft)
+        narrow = _expert_bits(config, bits)
+        return Format(
+            name, bits, spared=_spared(quantization), mixed=mixed, plain_draft=draft, experts=narrow
+        )
     average = _number(quantization, "bits", "nbits", "w_bit")
     if average is not None:
         bits = _grouped_bits(quantization) or average
         return Format(f"{average:g}-bit", bits, spared=_spared(quantization))
     return Format("bf16", 16.0, unread=name)
+
+
+def _expert_bits(config: Config, bits: float) -> float:
+    """DeepSeek V4 says beside its fp8 that its experts are fp4, which is MXFP4; 0: they are like the rest."""
+    said = config.get("expert_dtype") or config.quantization.get("expert_dtype")
+    return WEIGHT_BITS["mxfp4"] if said == "fp4" and bits == WEIGHT_BITS["fp8"] else 0.0
 
 
 def _grouped_bits(quantization: Mapping[str, Any]) -> float | None:

@@ -128,6 +128,8 @@ def _on_weights(deployment: Deployment) -> Iterator[Note]:
         yield note("beta-head")
     if form.unread:
         yield note("weights-unread", method=form.unread)
+    if form.experts:
+        yield note("weights-experts", dtype=form.name, bits=form.experts)
     if form.mixed:
         yield note("weights-mixed", dtype=form.name)
     if form.name in GGUF_RECIPES:

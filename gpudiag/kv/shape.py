@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudiag.kv.config import Config, open_config, positive
@@ -14,6 +14,7 @@ from gpudiag.kv.note import Note, note
 from gpudiag.kv.traits import heads, patterns
 from gpudiag.kv.traits.encoder import is_encoder
 from gpudiag.kv.traits.kinds import parts_of
+from gpudiag.kv.traits.latent import index_dim
 
 Layers = tuple[tuple[Part, ...], ...]
 
@@ -148,7 +149,11 @@ def _draft_parts(config: Config, layers: Layers) -> tuple[Part, ...]:
         positive(count, "number of draft layers", most=64)
     growing = [part for parts in layers for part in parts if isinstance(part, (Attention, Latent))]
     full = [part for part in growing if isinstance(part, Latent) or part.window is None] or growing
-    return tuple(full[-1:] * count)
+    drafts = enumerate(full[-1:] * count, start=len(layers))
+    return tuple(
+        replace(part, index_dim=index_dim(config, layer)) if isinstance(part, Latent) else part
+        for layer, part in drafts
+    )
 
 
 def max_positions(config: Config) -> int | None:

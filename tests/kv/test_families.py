@@ -227,11 +227,19 @@ def test_what_only_encodes_is_said_to_keep_nothing(config):
         {"model_type": "phi4flash", "mb_per_layer": 2},
         {"model_type": "retnet", "expand_k": 1.0},
         {"model_type": "groups", "layer_group_size": 5},
+        {"model_type": "deepseek_v41", "compress_ratios": [2] * 32, "kv_source_layer_ids": [2, 8]},
     ],
 )
 def test_a_design_nobody_looked_into_is_refused_by_the_key_that_shows_it(marks):
     with pytest.raises(UnknownLayer, match="this design is not known"):
         ask({**configs.LLAMA_8B, **marks})
+
+
+def test_a_compression_nobody_looked_into_is_refused_with_its_ratio():
+    config = {**configs.LLAMA_8B, "model_type": "deepseek_v4", "compress_ratios": [0, 4, 2] + [128] * 29}
+
+    with pytest.raises(UnknownLayer, match="layer 2 is of the unknown type 'compress ratio 2'; known: 0, 4"):
+        ask(config)
 
 
 def test_an_unknown_family_of_ordinary_looks_is_called_assumed():

@@ -57,6 +57,13 @@ def test_a_shared_indexer_is_kept_only_where_it_is_computed():
     assert answer.bytes_per_token == 78 * 576 + 21 * 132
 
 
+def test_a_draft_layer_has_an_indexer_of_its_own_where_its_turn_comes():
+    """GLM-5.2 with its MTP layer: 54,728 B/token over all layers."""
+    answer = ask("glm-5.2-fp8", engine="vllm", kv_dtype="fp8_ds_mla", num_speculative_tokens=1)
+
+    assert answer.bytes_per_token == 79 * 656 + 22 * 132 == 54_728
+
+
 def test_mla_is_the_same_on_every_gpu():
     assert ask(configs.DEEPSEEK_V3).bytes_per_token == ask(configs.DEEPSEEK_V3, tp=8).bytes_per_token
 

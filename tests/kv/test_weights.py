@@ -258,6 +258,32 @@ def test_mlx_converts_the_embedding_too():
     assert answer.weights_bytes == pytest.approx(ask(configs.LLAMA_8B).weights_bytes * 4.5 / 16, rel=1e-3)
 
 
+def test_experts_that_are_stored_narrower_than_the_rest_count_less():
+    """DeepSeek V4: fp8, but its experts are MXFP4."""
+    plain, narrow = configs.DEEPSEEK_V3, {**configs.DEEPSEEK_V3, "expert_dtype": "fp4"}
+    experts = 58 * 256 * 3 * 7168 * 2048
+    answer = ask(narrow)
+
+    assert ask(plain).weights_bytes - answer.weights_bytes == pytest.approx(experts * (8 - 4.25) / 8, abs=1)
+    assert "weights-experts" in {note.key for note in answer.notes}
+
+
+def test_deepseek_v4_weighs_what_its_start_log_says():
+    """V4-Flash on two GPUs: "Model loading took 74.08 GiB memory"."""
+    answer = ask("deepseek-v4-flash", engine="vllm", tp=2)
+
+    assert answer.weights_bytes / 2**30 == pytest.approx(74.08, rel=0.015)
+
+
+def test_vllm_keeps_the_expanding_projection_of_a_latent_twice():
+    """GLM-5 in fp8 on eight GPUs: "Model loading took 89.34 GiB memory"."""
+    plain, absorbed = (ask("glm-5-fp8", engine=engine, tp=8).weights_bytes for engine in ("sglang", "vllm"))
+    rotary = 202_752 * 64 * 2
+
+    assert absorbed - plain == rotary + 78 * 512 * 8 * (192 + 256) * 2
+    assert absorbed / 2**30 == pytest.approx(89.34, rel=0.005)
+
+
 def test_llama_cpp_keeps_mxfp4_experts_as_the_file_has_them():
     kernels, file = (ask("gpt-oss-20b", engine=engine) for engine in ("vllm", "llama.cpp"))
 

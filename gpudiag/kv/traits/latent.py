@@ -45,7 +45,7 @@ def absorbed(config: Config, layer: int = 0) -> Latent:
         rope_dim=rope,
         query_heads=query_heads(config, layer),
         unabsorbed_dims=nope + rope + value_dim(config),
-        index_dim=_index_dim(config, layer),
+        index_dim=index_dim(config, layer),
         index_pool=config.number("index_kpool", default=1),
         wide_fp8=bool(config.text.get("index_head_dim")) and config.family not in PLAIN_FP8,
     )
@@ -57,7 +57,7 @@ def value_dim(config: Config) -> int:
     return config.number("v_head_dim", "qk_nope_head_dim", default=128)
 
 
-def _index_dim(config: Config, layer: int) -> int:
+def index_dim(config: Config, layer: int) -> int:
     """Width of this layer's indexer key; 0 where the layer uses the selection of an earlier one."""
     dim = int(config.text.get("index_head_dim") or 0)
     types = config.text.get("indexer_types")

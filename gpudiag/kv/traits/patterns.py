@@ -18,6 +18,7 @@ from gpudiag.kv.traits.latent import is_latent
 Kinds = list[str]
 
 MOST_LAYERS = 10_000
+COMPRESSED = (0, 4, 128)  # tokens per row; 0: none but those of the window
 NEMOTRON_LETTERS = {"M": "mamba2", "*": "attention", "-": "mlp", "E": "moe"}
 
 
@@ -61,7 +62,14 @@ def compress_ratios(config: Config) -> Kinds | None:
     ratios = config.text.get("compress_ratios")
     if not isinstance(ratios, list):
         return None
-    return ["compressed"] * _at_least(ratios, config, "compress_ratios")
+    if config.has("kv_source_layer_ids"):  # V4.1: most layers read what an earlier one compressed
+        raise UnknownLayer("refused-layer-design", family=config.family, name="kv_source_layer_ids")
+    layers = _at_least(ratios, config, "compress_ratios")
+    for layer, ratio in enumerate(ratios[:layers]):
+        if ratio is not None and ratio not in COMPRESSED:
+            known = ", ".join(str(one) for one in COMPRESSED)
+            raise UnknownLayer("refused-layer-kind", layer=layer, kind=f"compress ratio {ratio}", known=known)
+    return ["compressed"] * layers
 
 
 def kimi_linear(config: Config) -> Kinds | None:

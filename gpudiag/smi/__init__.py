@@ -2,7 +2,8 @@
 
 Reads text only; judges nothing. Face: `read`, `read_machines`, their windows, and `errors.py`. Readers fill
 sheets, `series.py` puts the formats of a text together, `assembling.py` makes snapshots of them.
-To add a format: write a reader that fills `Sheet`s (see `sheet.py`), and name it in `reading.py`.
+To add a format: write a reader that fills `Sheet`s, name the format in `sheet.FORMATS`, and have `reading.py`
+give it the lines that are left.
 """
 
 from __future__ import annotations

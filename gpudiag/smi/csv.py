@@ -216,7 +216,6 @@ class CsvReader:
             except Absent as absent:
                 row.memory_gap = absent.reason if memory is not None else "not_shown"
             row.gpu = self._gpu_of(sheet, shown, identity)
-            row.gpu_identity = identity
             sheet.add(row)
             sheet.at = v.moment(shown["timestamp"]) if "timestamp" in shown else sheet.at
         return sheet

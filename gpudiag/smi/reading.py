@@ -22,14 +22,11 @@ from gpudiag.smi.nvlink import read_nvlinks
 from gpudiag.smi.out_of_memory import failures_of, without_sizes
 from gpudiag.smi.parts import Parts
 from gpudiag.smi.query import QueryReader
-from gpudiag.smi.sheet import Row
+from gpudiag.smi.sheet import LISTS, Row
 from gpudiag.smi.strangers import refusal_of
 from gpudiag.smi.table import TableReader
 from gpudiag.window import Window
 from gpudiag.workloads import workload_of
-
-LISTS = ("nvlink", "listing", "topology")
-"""Formats that name GPUs or links and never tell how the GPUs are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +147,7 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     log = Log(lines)
     parts.failures, parts.shortages = failures_of(log), shortages_of(log)
     left = list(lines)
-    for _name, reader in (("csv", CsvReader), ("monitor", MonitorReader), ("table", TableReader)):
+    for reader in (CsvReader, MonitorReader, TableReader):
         found = reader()
         _blank(left, found.read(left))
         parts.sheets += found.sheets

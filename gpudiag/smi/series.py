@@ -11,25 +11,11 @@ from collections.abc import Iterable
 from math import inf
 
 from gpudiag.smi.machines import MOST_MACHINES
-from gpudiag.smi.sheet import BUCKET_SECONDS, LIST_RANK, Draft, Row, Sheet
+from gpudiag.smi.sheet import BUCKET_SECONDS, FORMATS, LIST_RANK, Draft, Row, Sheet
 from gpudiag.window import bus_key
 
 LOOKED_BACK = 16  # machines that a sample may go on with
 MOST_SAMPLES = 2_000  # of formats that are not folded as they are read
-PRIORITY = (
-    "xml",
-    "query",
-    "csv",
-    "table",
-    "dmon",
-    "pmon",
-    "apps",
-    "gpustat",
-    "nvlink",
-    "listing",
-    "topology",
-)
-"""Which format is believed first where two show the same value."""
 _LOGS = ("csv", "dmon")
 _ERROR_COUNTS = (
     "ecc_uncorrected_volatile", "ecc_uncorrected_aggregate", "remapped_rows_uncorrectable",
@@ -95,10 +81,10 @@ def _series(runs: dict[str, list[Sheet]]) -> tuple[list[Sheet], list[Sheet]]:
     """The samples of the format that has the most, and one sample of each other format."""
     if not runs:
         return [], []
-    order = sorted(runs, key=lambda name: (-len(runs[name]), PRIORITY.index(name)))
+    order = sorted(runs, key=lambda name: (-len(runs[name]), FORMATS.index(name)))
     if len(runs[order[0]]) == 1:
-        order.sort(key=PRIORITY.index)
-    return runs[order[0]], [runs[name][-1] for name in sorted(order[1:], key=PRIORITY.index)]
+        order.sort(key=FORMATS.index)
+    return runs[order[0]], [runs[name][-1] for name in sorted(order[1:], key=FORMATS.index)]
 
 
 def _by_machine(sheets: list[Sheet]) -> list[list[Sheet]]:

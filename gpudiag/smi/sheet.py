@@ -12,6 +12,13 @@ from gpudiag.model import MigDevice
 from gpudiag.smi.fields import ECC_SUMS, ENOUGH_REASONS, Field
 from gpudiag.smi.values import Absent, Convert
 
+FORMATS = (
+    "xml", "query", "csv", "table", "dmon", "pmon", "apps", "gpustat", "nvlink", "listing", "topology",
+)  # fmt: skip
+"""All of them: where two show the same value, the one that stands first is believed."""
+LISTS = ("nvlink", "listing", "topology")
+"""Those that name GPUs or links and never tell how the GPUs are."""
+
 BUCKET_SECONDS = 10.0
 """Samples that lie closer than this become one snapshot, as an agent sends them."""
 
@@ -127,11 +134,10 @@ class Draft:
 
 @dataclass(slots=True)
 class Row:
-    """One process on one GPU. The GPU is named by index, or by what its format prints."""
+    """One process on one GPU, which is named by its index."""
 
     pid: int
     gpu: int | None = None
-    gpu_identity: str | None = None
     name: str | None = None
     type: str | None = None
     memory: int | None = None
@@ -151,7 +157,7 @@ class Row:
 class Sheet:
     """One sample of one format."""
 
-    format: str
+    format: str  # one of FORMATS
     at: float | None = None
     driver: str | None = None
     cuda: str | None = None

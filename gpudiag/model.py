@@ -483,7 +483,7 @@ class OutOfMemory(Struct):
     unallocated, in what is reserved; that in what the process holds.
     """
 
-    allocator: str  # cuda, hip, xpu: PyTorch's; jax, ggml
+    allocator: str  # cuda, hip, xpu: PyTorch's; jax, tensorflow, tensorrt, ggml
     asked_bytes: int
     device: int | None = None  # as the program counts its GPUs: not the driver's index
     rank: int | None = None

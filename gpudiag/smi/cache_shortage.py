@@ -1,4 +1,4 @@
-"""What an inference engine says when its KV cache has no room and it does not start: vLLM."""
+"""What an inference engine says when its KV cache has no room and it does not start: vLLM, SGLang."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from gpudiag.model import CacheShortage
 from gpudiag.smi.messages import Log, beginning
 
 _GIB = r"(-?\d{1,9}(?:\.\d{1,3})?)GiB"
-_BEGINS = beginning("No available memory for the cache blocks", "max seq len (", "Free memory on device")
+_BEGINS = beginning(
+    "No available memory for the cache blocks", "max seq len (", "Free memory on device",
+    "Not enough memory. Please try to increase --mem-fraction-static",
+)  # fmt: skip
+_FRACTION = re.compile(r"mem_fraction_static=(0?\.\d{1,6})")
 _TOO_LONG = re.compile(
     r"maxseqlen\((\d{1,12})\)islargerthanthemaximumnumberoftokensthatcanbestoredinKVcache\((\d{1,12})\)"
 )
@@ -33,7 +37,7 @@ def shortages_of(log: Log) -> list[CacheShortage]:
             told.pop(shortage.reason, None)
             told[shortage.reason] = shortage
     none = told.get("no_room")
-    if none is not None:
+    if none is not None and none.engine == "vllm":
         none.available_bytes = _available(log)
     return list(told.values())
 
@@ -41,6 +45,10 @@ def shortages_of(log: Log) -> list[CacheShortage]:
 def _shortage(text: str) -> CacheShortage | None:
     if text.startswith("Noavailable"):
         return CacheShortage(engine="vllm", reason="no_room")
+    if text.startswith("Notenough"):
+        fraction = _FRACTION.search(text[:300])
+        ratio = None if fraction is None else float(fraction[1])
+        return CacheShortage(engine="sglang", reason="no_room", wanted_ratio=ratio)
     if (said := _TOO_LONG.match(text)) is not None:
         return CacheShortage(
             engine="vllm", reason="too_long", model_len=int(said[1]), longest_len=int(said[2])

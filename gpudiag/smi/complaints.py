@@ -75,7 +75,8 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"Watchdog caught collective operation timeout|Timed out waiting \d{1,9} ?ms for (?:recv|send) operation", "collective_timeout", "unknown_error"),
         (r"ncclRemoteError|ncclSystemError|ncclUnhandledCudaError|ncclInternalError|unhandled (?:system|cuda) error", "collective_failed", "unknown_error"),
         (r"DefaultCPUAllocator: (?:can't allocate|not enough) memory|ggml_backend_cpu_buffer_type_alloc_buffer: failed|"
-         r"failed to allocate CPU buffer|unable to allocate CPU buffer", "host_memory", "unknown_error"),
+         r"failed to allocate CPU buffer|unable to allocate CPU buffer|OOM when allocating tensor .{0,200}by allocator (?:mkl)?cpu\b", "host_memory", "unknown_error"),
+        (r"OOM when allocating tensor", "out_of_memory", "unknown_error"),
         (r"Detected \d{1,6} oom[-_]kill event|srun: error: .{1,80}: Out Of Memory|Reason: {1,12}OOMKilled", "oom_kill", "unknown_error"),
         (r"\b(?:VGA compatible|3D|Display) controller(?: \[\w{4}\])?: NVIDIA .{0,160}\(rev ff\)", "bus_no_answer", "unknown_error"),
     )
@@ -101,7 +102,7 @@ _WORTH = (
     "container-cli", "nvidia.com/", "gres/gpu", "ot supported on", "kernel image", "PyTorch installation", "NO_BINARY",
     "NoKernelImage", "device ordinal", "INVALID_DEVICE", "InvalidDevice", "not compiled with CUDA", "registering GPU",
     "compatible GPUs", "CUBLAS_STATUS", "CUDNN_STATUS", "cudnn handle", "convolution algorithm", "Watchdog caught",
-    "Timed out waiting", "nccl", "unhandled ", "CPUAllocator", "cpu_buffer", "CPU buffer", "oom", "OOMKilled",
+    "Timed out waiting", "nccl", "unhandled ", "CPUAllocator", "cpu_buffer", "CPU buffer", "oom", "OOM when", "OOMKilled",
     "Out Of Memory", "unsupported toolchain", "illegal instr", "misaligned addr", "(rev ff)",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""

@@ -1,4 +1,4 @@
-"""What a program says when it gets no more GPU memory: PyTorch in every wording, JAX, llama.cpp.
+"""What a program says when it gets no more GPU memory: PyTorch in every wording, JAX, TensorFlow, llama.cpp.
 
 The sizes are the message's own. One that it does not give, that was cut or broken in two, or that is no size
 (2^64 bytes, where the driver does not tell a process' memory) stays unknown.
@@ -6,6 +6,7 @@ The sizes are the message's own. One that it does not give, that was cut or brok
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,10 +34,21 @@ _GGML = re.compile(
     r"allocating\s+(\d{1,9}\.\d\d)\s+MiB\s+on\s+device\s+(\d{1,3}):\s+cudaMalloc\s+failed:\s+out"
 )
 
+_BFC = beginning("ran out of memory trying to allocate")  # TensorFlow's and XLA's
+_TENSOR = beginning("OOM when allocating tensor with shape[")
+_FROM_DEVICE = re.compile(
+    r"failed\s+to\s+allocate\s+[\d.]{1,9}[KMGT]?i?B?\s+\(\d{1,15}\s+bytes\)\s+from\s+device"
+)
+_TRT = beginning("Requested amount of GPU memory (")
+_TENSOR_BYTES = {
+    "float": 4, "half": 2, "bfloat16": 2, "double": 8, "int32": 4, "int64": 8, "int16": 2, "int8": 1,
+    "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16,
+}  # fmt: skip
+
 _WITHOUT_SIZES = (
     "cuda out of memory", "cuda error: out of memory", "cuda_error_out_of_memory",
     "cudaerrormemoryallocation", "resource_exhausted: out of memory", "cuda failure 2 'out of memory'",
-    "cuda failure 'out of memory'", "cuda runtime (out of memory)", "oom when allocating tensor",
+    "cuda failure 'out of memory'", "cuda runtime (out of memory)",
 )  # fmt: skip
 
 _ASKED = re.compile(rf"(?:allocate|allocating){_SIZE}")
@@ -94,12 +106,16 @@ def without_sizes(log: Log) -> bool:
 
 def _every(log: Log) -> Iterator[OutOfMemory]:
     kinds: tuple[tuple[re.Pattern[str], Callable[[Message], OutOfMemory | None]], ...] = (
-        (_TORCH, _torch), (_ASYNC, _async), (_JAX, _jax), (_GGML, _ggml),
+        (_TORCH, _torch), (_ASYNC, _async), (_JAX, _jax), (_GGML, _ggml), (_TRT, _tensorrt),
+        (_FROM_DEVICE, _tensorflow), (_BFC, _tensorflow), (_TENSOR, _tensor),
     )  # fmt: skip
+    of_xla = "external/xla/" in log.text or "jaxlib" in log.text
     for begins, read in kinds:
         for message in log.messages(begins):
             failure = read(message)
             if failure is not None:
+                if of_xla and failure.allocator == "tensorflow":  # JAX has the same allocator
+                    failure.allocator = "jax"
                 failure.rank, failure.pid = message.rank, message.pid
                 yield failure
 
@@ -151,6 +167,41 @@ def _ggml(message: Message) -> OutOfMemory | None:
     return OutOfMemory(
         allocator="ggml", asked_bytes=round(float(found[1]) * _UNITS["MiB"]), device=int(found[2])
     )
+
+
+_BFC_ASKED = re.compile(
+    rf"(?:allocate{_SIZE}(?:\(roundedto(\d{{1,15}})\))?|failedtoallocate[^(]{{1,12}}\((\d{{1,15}})bytes\))"
+)
+_TENSOR_SHAPE = re.compile(
+    r"OOMwhenallocatingtensorwithshape\[([\d,]{0,200})\]andtype(\w{1,12}?)on/[\w:/]{1,120}GPU:\d"
+)
+_TRT_ASKED = re.compile(r"RequestedamountofGPUmemory\((\d{1,15})bytes\)couldnotbeallocated")
+
+
+def _tensorflow(message: Message) -> OutOfMemory | None:
+    """What the BFC allocator did not get; what it calls no failure is a hint on speed alone."""
+    asked = _BFC_ASKED.search(message.text)
+    if asked is None or "notafailure" in message.text[:400]:
+        return None
+    exact = asked[2] or asked[3]
+    size = int(exact) if exact else _bytes(asked[1])
+    return None if not size else OutOfMemory(allocator="tensorflow", asked_bytes=size)
+
+
+def _tensor(message: Message) -> OutOfMemory | None:
+    said = _TENSOR_SHAPE.match(message.text)
+    width = _TENSOR_BYTES.get(said[2]) if said else None
+    if said is None or width is None:
+        return None
+    size = math.prod(int(part) for part in said[1].split(",") if part) * width
+    if not 0 < size < 1 << 63:
+        return None
+    return OutOfMemory(allocator="tensorflow", asked_bytes=size)
+
+
+def _tensorrt(message: Message) -> OutOfMemory | None:
+    said = _TRT_ASKED.match(message.text)
+    return OutOfMemory(allocator="tensorrt", asked_bytes=int(said[1])) if said else None
 
 
 def _without_count(failure: OutOfMemory) -> tuple[Any, ...]:

@@ -305,3 +305,62 @@ def test_memory_that_was_taken_as_the_engine_started_is_read() -> None:
 def test_other_programs_memory_is_not_taken_for_a_gpus(text: str) -> None:
     with pytest.raises(NothingOfAGpu):
         read(text)
+
+
+# ---- TensorFlow, TensorRT, SGLang
+
+TENSOR = (
+    "OOM when allocating tensor with shape[16,128,64,64] and type {} on "
+    "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+)
+BFC = (
+    "W {}bfc_allocator.cc:491] Allocator (GPU_0_bfc) ran out of memory trying to allocate {} (rounded to {})"
+)
+
+
+@pytest.mark.parametrize(("kind", "width"), [("float", 4), ("half", 2), ("double", 8)])
+def test_the_size_of_a_tensor_follows_from_its_shape(kind: str, width: int) -> None:
+    said = failure(TENSOR.format(kind))
+
+    assert ("tensorflow", 16 * 128 * 64 * 64 * width) == (said.allocator, said.asked_bytes)
+
+
+def test_a_tensor_in_host_memory_is_not_of_the_gpu() -> None:
+    told = paste_of("OOM when allocating tensor with shape[9,9] and type float on CPU:0 by allocator mklcpu")
+
+    assert (None, ["host_memory"]) == (told.out_of_memory, told.errors)
+
+
+def test_the_allocator_that_two_frameworks_share_is_told_apart_by_its_path() -> None:
+    line = BFC.format("{}", "3.00GiB", 3 * GIB)
+
+    assert "tensorflow" == failure(line.format("tensorflow/core/common_runtime/")).allocator
+    assert "jax" == failure(line.format("external/xla/xla/tsl/framework/")).allocator
+
+
+def test_what_is_called_no_failure_is_none() -> None:
+    hint = BFC.format("tensorflow/core/", "2.00GiB", 2 * GIB)
+
+    with pytest.raises(NothingOfAGpu):
+        read(f"{hint} with freed_by_count=0. The caller indicates that this is not a failure, but", now=1.0)
+
+
+def test_what_the_driver_refused_as_tensorflow_started_is_read() -> None:
+    said = failure("cuda_driver.cc:1] failed to allocate 9.50G (10200547328 bytes) from device: CUDA_ERROR")
+
+    assert 10200547328 == said.asked_bytes
+
+
+def test_tensorrt_tells_bytes() -> None:
+    said = failure("[W] Requested amount of GPU memory (4294967296 bytes) could not be allocated. There may")
+
+    assert ("tensorrt", 4 * GIB) == (said.allocator, said.asked_bytes)
+
+
+def test_sglang_without_room_for_its_cache_is_read() -> None:
+    said = shortage(
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. "
+        "Current value: self.server_args.mem_fraction_static=0.74"
+    )
+
+    assert ("sglang", "no_room", 0.74) == (said.engine, said.reason, said.wanted_ratio)

@@ -203,3 +203,12 @@ def test_sizes_that_no_gpu_has_end_in_no_error(asked: float) -> None:
     text = FITS_NOT.sentence().replace("2.00 GiB", f"{asked:.2f} GiB").replace("70.50", "9" * 14 + ".00")
 
     assert diagnosis(text).verdict["severity"] in ("warning", "unknown")
+
+
+def test_the_last_bytes_of_a_full_gpu_are_not_called_free() -> None:
+    text = (
+        "CUDA out of memory. Tried to allocate 18.00 MiB (GPU 0; 10.00 GiB total capacity; 3.00 GiB already "
+        "allocated; 30.00 MiB free; 3.25 GiB reserved in total by PyTorch)"
+    )
+
+    assert "does not say who holds 6.7 GiB" in explain(examine(window_of(text))).verdict["headline"]

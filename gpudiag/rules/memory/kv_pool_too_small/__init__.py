@@ -7,6 +7,7 @@ from gpudiag.rule import MEMORY, Fires, measured, rule
 from gpudiag.window import Window
 
 TEXT = "pasted text"
+SHARE = {"sglang": "mem_fraction_static"}
 VARIANTS = {"too_long": "too-long", "not_free": "not-free"}
 
 
@@ -17,7 +18,7 @@ def kv_pool_too_small(node: Window) -> Iterator[Fires]:
     for shortage in (paste.cache_shortages if paste else None) or ():
         yield Fires(
             tuple(_evidence(shortage)),
-            variant=VARIANTS.get(shortage.reason),
+            variant="sglang" if shortage.engine == "sglang" else VARIANTS.get(shortage.reason),
             key=f"{shortage.engine}:{shortage.reason}",
             words={"fits": str(shortage.longest_len or "N")},
         )
@@ -32,7 +33,7 @@ def _evidence(shortage: CacheShortage) -> Iterator[Evidence]:
         ("available_bytes", shortage.available_bytes, shortage.needed_bytes),
         ("free_bytes", shortage.free_bytes, shortage.total_bytes),
         ("wanted_bytes", shortage.wanted_bytes, shortage.total_bytes),
-        ("gpu_memory_utilization", shortage.wanted_ratio, None),
+        (SHARE.get(shortage.engine, "gpu_memory_utilization"), shortage.wanted_ratio, None),
     )
     for name, value, whole in told:
         if value is not None:

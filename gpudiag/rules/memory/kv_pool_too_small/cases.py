@@ -29,9 +29,15 @@ def _taken() -> Window:
     )
 
 
+def _sglang() -> Window:
+    shortage = CacheShortage(engine="sglang", reason="no_room", wanted_ratio=0.7)
+    return sample(formats=["program_errors"], cache_shortages=[shortage])
+
+
 CASES = [
     Case("nothing is left for the cache", _nothing_left, "fires", gpu=None, severity="warning"),
     Case("one request is longer than the cache", _one_request, "fires", gpu=None, variant="too-long"),
     Case("the memory was taken as it started", _taken, "fires", gpu=None, variant="not-free"),
+    Case("SGLang's static share is too small", _sglang, "fires", gpu=None, variant="sglang"),
     Case("a table without a message", lambda: sample(shown()), "clear", gpu=None),
 ]

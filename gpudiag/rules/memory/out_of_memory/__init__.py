@@ -32,13 +32,14 @@ def out_of_memory(
     *,
     min_share: float = 0.10,
     min_unallocated_share: float = 0.05,
+    min_free_share: float = 0.05,
     context_bytes: int = GIB,
 ) -> Iterator[Fires]:
     """A program got no more GPU memory, by its own words."""
     paste = node.latest.paste if node.latest else None
     for failure in (paste.out_of_memory if paste else None) or ():
         shares = shares_of(failure)
-        variant = _without_sizes(failure, shares) or _refusal(failure, shares)
+        variant = _without_sizes(failure, shares) or _refusal(failure, shares, min_free_share)
         if variant is None:
             total, reserved = failure.total_bytes or 0, shares.reserved_bytes or 0
             variant = _largest(
@@ -52,32 +53,43 @@ def out_of_memory(
             )
         yield Fires(
             tuple(_evidence(failure, shares)),
-            confidence=SURE.get(variant),
+            confidence=_sure(variant, failure),
             variant=variant,
             key=f"{failure.allocator}:{failure.rank}:{failure.pid}:{failure.device}",
             words=_words(failure, shares),
         )
 
 
+def _sure(variant: str | None, failure: OutOfMemory) -> Confidence | None:
+    """The wording's own; that a program filled the GPU is not proven while what it asked for was free."""
+    if variant is None and failure.asked_bytes <= (failure.free_bytes or 0):
+        return "likely"
+    return SURE.get(variant)
+
+
 def _without_sizes(failure: OutOfMemory, shares: Shares) -> str | None:
     """The wording where the text does not tell enough of the GPU to say more."""
-    if failure.allocator == "jax":
-        return "jax"
+    if failure.allocator in ("jax", "tensorflow"):
+        return failure.allocator
     held = shares.held_bytes if shares.held_bytes is not None else shares.others_bytes
     unknown = failure.total_bytes is None or failure.free_bytes is None or held is None
     return "asked-only" if unknown else None
 
 
-def _refusal(failure: OutOfMemory, shares: Shares) -> str | None:
-    """The wording where it is not what others hold or what lies unused that was lacking."""
+def _refusal(failure: OutOfMemory, shares: Shares, min_free_share: float) -> str | None:
+    """The wording where it is not what others hold or what lies unused that was lacking.
+
+    The last MiB of a full GPU are free in name: allocators ask the driver for more than a small tensor needs.
+    """
     asked, allowed = failure.asked_bytes, failure.allowed_bytes
-    if asked > (failure.total_bytes or 0):
+    free, total = failure.free_bytes or 0, failure.total_bytes or 0
+    if asked > total:
         return "larger-than-gpu"
     if shares.more_than_all:
         return "more-than-all"
     if allowed is not None and (shares.reserved_bytes or 0) + asked > allowed:
         return "own-limit"
-    return "free-enough" if asked <= (failure.free_bytes or 0) else None
+    return "free-enough" if asked <= free and free >= min_free_share * total else None
 
 
 def _largest(parts: dict[str, tuple[int | None, float]], short: int) -> str | None:

@@ -60,6 +60,10 @@ def _refused() -> Window:
     return _failed(free_bytes=13 * GIB, process_bytes=66 * GIB, allocated_bytes=65 * GIB, unallocated_bytes=0)
 
 
+def _last_bytes() -> Window:
+    return _failed(asked_bytes=20 << 20, free_bytes=25 << 20, allocated_bytes=29 * GIB, unallocated_bytes=GIB)
+
+
 def _lent() -> Window:
     return _failed(total_bytes=8 * GIB, free_bytes=0, allocated_bytes=14 * GIB, unallocated_bytes=GIB)
 
@@ -70,6 +74,11 @@ def _cut() -> Window:
 
 def _jax() -> Window:
     failure = OutOfMemory(allocator="jax", asked_bytes=16 * GIB)
+    return sample(formats=["program_errors"], out_of_memory=[failure])
+
+
+def _tensorflow() -> Window:
+    failure = OutOfMemory(allocator="tensorflow", asked_bytes=2 * GIB)
     return sample(formats=["program_errors"], out_of_memory=[failure])
 
 
@@ -90,9 +99,11 @@ CASES = [
     Case("one tensor is larger than the GPU", _larger, "fires", gpu=None, variant="larger-than-gpu"),
     Case("a limit that the program set itself", _limited, "fires", gpu=None, variant="own-limit"),
     Case("refused although enough was free", _refused, "fires", gpu=None, variant="free-enough"),
+    Case("a little is asked for, and as little is free", _last_bytes, "fires", gpu=None, variant="unnamed"),
     Case("more is held than the GPU has", _lent, "fires", gpu=None, variant="more-than-all"),
     Case("the message is cut", _cut, "fires", gpu=None, variant="asked-only"),
     Case("JAX tells one size alone", _jax, "fires", gpu=None, variant="jax"),
+    Case("TensorFlow tells one size alone", _tensorflow, "fires", gpu=None, variant="tensorflow"),
     Case("in a container the driver names the program by the host's pid", _in_a_container, "fires", gpu=None),
     Case("two programs are named, and either may be this one", _either, "fires", gpu=None, variant="unnamed"),
     Case("a table without a message", lambda: sample(shown()), "clear", gpu=None),

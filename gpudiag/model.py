@@ -367,12 +367,14 @@ class EngineReading(Struct):
     prompt_tokens_total: Number | None = None
     generation_tokens_total: Number | None = None
     requests_finished_total: Number | None = None
+    steps_total: Number | None = None  # of the model: moves where tokens are counted at a request's end
     preemptions_total: Number | None = None
     prefix_queries_total: Number | None = None
     prefix_hits_total: Number | None = None
     first_token_seconds_p95: Number | None = None  # of the last interval
     inter_token_seconds_p95: Number | None = None
-    unloads_at: Number | None = None  # Ollama's keep-alive, Unix seconds
+    unloads_at: Number | None = None  # Ollama's keep-alive, Unix seconds; past while it is asked
+    connections: int | None = None  # of clients, of a server that does not tell how many requests run
 
 
 class NetworkPort(Struct):

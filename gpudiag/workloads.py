@@ -23,6 +23,9 @@ class Workload(NamedTuple):
 POOLING_ENGINES = frozenset({"vllm", "sglang", "tensorrt-llm", "tgi", "lmdeploy"})
 """Engines that reserve a KV pool at start, whether or not anybody asks."""
 
+COUNT_AT_END = frozenset({"sglang", "tensorrt-llm", "tgi", "llama.cpp", "triton"})
+"""Engines that count the tokens of a request when it ends: a long answer moves nothing until then."""
+
 AT_REST = frozenset({"desktop", "monitor"})
 """Kinds that draw a little memory everywhere and are nobody's job."""
 

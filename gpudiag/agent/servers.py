@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from gpudiag.agent.files import text
 from gpudiag.engines import TABLES, Table, option, put_flags, read
@@ -179,6 +181,9 @@ class Servers:
         reading.declared = server.declared or None
         reading.ever_answered = server.ever_answered
         self._put_workers(reading, server, processes)
+        if reading.requests_running is None and server.pid is not None and server.table is not None:
+            metrics = urlsplit(server.address or "").port if server.table.metrics_apart else None
+            reading.connections = client_connections(self._proc, server.pid, metrics)
         if server.table is not None and server.pid is not None:
             command = next((process.command for process in processes if process.pid == server.pid), None)
             put_flags(reading, server.table.flags, command or "")
@@ -284,13 +289,33 @@ def listening_ports(proc: str, pid: int) -> set[int] | None:
     return _ports(proc, pid, inodes)
 
 
+def client_connections(proc: str, pid: int, but_port: int | None = None) -> int | None:
+    """TCP connections that are open now to the ports on which a process listens, but for one of them.
+
+    None where its ports are not known. A client that went away is not counted.
+    """
+    ports = (listening_ports(proc, pid) or set()) - {but_port}
+    if not ports:
+        return None
+    return sum(state == ESTABLISHED and port in ports for port, state, _ in _sockets(proc, pid))
+
+
 def _ports(proc: str, pid: int, inodes: set[str] | None = None) -> set[int]:
     """TCP ports open in the network of a process: of these sockets, or of anybody's."""
-    found = set()
+    return {
+        port
+        for port, state, inode in _sockets(proc, pid)
+        if state == LISTEN and (inodes is None or inode in inodes)
+    }
+
+
+ESTABLISHED, LISTEN = "01", "0A"  # as the kernel writes them in /proc/net/tcp
+
+
+def _sockets(proc: str, pid: int) -> Iterator[tuple[int, str, str]]:
+    """(local port, state, inode) of every TCP socket in the network of a process."""
     for table in ("tcp", "tcp6"):
         for line in (text(f"{proc}/{pid}/net/{table}") or "").splitlines()[1:]:
             fields = line.split()
-            is_open = len(fields) > 9 and fields[3] == "0A"
-            if is_open and (inodes is None or fields[9] in inodes):
-                found.add(int(fields[1].rpartition(":")[2], 16))
-    return found
+            if len(fields) > 9:
+                yield int(fields[1].rpartition(":")[2], 16), fields[3], fields[9]

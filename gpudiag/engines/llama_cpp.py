@@ -20,6 +20,7 @@ LLAMA_CPP = Table(
     counters={
         "prompt_tokens_total": (SUM, ("llamacpp:prompt_tokens_total",)),
         "generation_tokens_total": (SUM, ("llamacpp:tokens_predicted_total",)),
+        "steps_total": (SUM, ("llamacpp:n_decode_total",)),
     },
     flags=Flags(
         {

@@ -1,5 +1,6 @@
 """Ollama has no metrics page: `GET /api/ps` lists the loaded models and when they unload.
 
+A request that runs holds its model: the moment then passes, and the model stays (server/sched.go).
 https://github.com/ollama/ollama/blob/main/docs/api.md (read 2026-11)
 """
 
@@ -21,7 +22,7 @@ def _status(reading: EngineReading, body: bytes) -> None:
         return
     reading.model = ", ".join(names) or None
     known = [moment for moment in expiries if moment is not None]
-    reading.unloads_at = max(known) if known else None
+    reading.unloads_at = min(known) if known else None
     contexts = [model.get("context_length") for model in models]
     reading.max_model_len = next((c for c in contexts if isinstance(c, int)), None)
     reading.metrics_ok = True

@@ -35,6 +35,7 @@ class Table:
     metrics_path: str = "/metrics"
     health_path: str | None = "/health"
     metrics_flag: str | None = None  # what switches the metrics on, where they are off by default
+    metrics_apart: bool = False  # on a port of their own, where nobody asks for work
     gauges: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     counters: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     histograms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -37,6 +37,7 @@ SGLANG = Table(
         "prompt_tokens_total": (SUM, ("sglang:prompt_tokens_total",)),
         "generation_tokens_total": (SUM, ("sglang:generation_tokens_total",)),
         "requests_finished_total": (SUM, ("sglang:num_requests_total",)),
+        "steps_total": (SUM, ("sglang:realtime_tokens_total",)),
         "preemptions_total": (SUM, ("sglang:num_retractions_total", "sglang:num_retracted_reqs_total")),
     },
     histograms={

@@ -40,6 +40,7 @@ def _finish(reading: EngineReading, page: Page) -> None:
 TRITON = Table(
     engine="triton",
     port=8002,
+    metrics_apart=True,
     health_path=None,  # /v2/health/ready answers on the HTTP port, not on this one
     marks=("nv_inference_", "nv_trt_llm_"),
     gauges={"requests_waiting": (SUM, ("nv_inference_pending_request_count",))},

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from gpudiag.rule import Fires
 from gpudiag.window import W5, EngineWindow, NotMeasured, ProcessWindow, Window
+from gpudiag.workloads import COUNT_AT_END
 
 
 def readable(node: Window) -> list[EngineWindow]:
@@ -72,6 +73,27 @@ def asked(engine: EngineWindow, span: float = W5, max_kv_used_ratio: float = 0.0
         return True
     counted = engine.reading.generation_tokens_total is not None
     return counted and engine.covers(span) and engine.rise("generation_tokens_total", span) > 0
+
+
+def counts_late(engine: EngineWindow) -> bool:
+    """Whether it counts tokens as a request ends, and nothing shows the steps in between."""
+    return engine.reading.engine in COUNT_AT_END and engine.reading.steps_total is None
+
+
+def gets_on(engine: EngineWindow) -> bool:
+    """Whether it made steps that its tokens do not tell of yet: the model ran, or its cache filled."""
+    if engine.reading.steps_total is not None:
+        return engine.covers(W5) and engine.rise("steps_total", W5) > 0
+    if engine.reading.kv_used_ratio is None or not counts_late(engine):
+        return False
+    used = engine.over("kv_used_ratio", W5)
+    return used.max > used.min
+
+
+def held_seconds(engine: EngineWindow, now: float) -> float:
+    """For how long a request has held a model of Ollama beyond the moment at which it would be unloaded."""
+    unloads_at = engine.reading.unloads_at
+    return 0.0 if unloads_at is None or not engine.reading.metrics_ok else max(0.0, now - unloads_at)
 
 
 def reached_at(engine: EngineWindow | None) -> dict[str, str]:

@@ -92,13 +92,22 @@ ENGINE_RISES = (
     "prompt_tokens_total",
     "generation_tokens_total",
     "requests_finished_total",
+    "steps_total",
     "preemptions_total",
     "prefix_queries_total",
     "prefix_hits_total",
 )
 ENGINE_COLUMNS = Columns(
     ("requests_running", "requests_waiting", "kv_used_ratio"),
-    (*ENGINE_RISES, "first_token_seconds_p95", "inter_token_seconds_p95", "answered", "loaded", "waits"),
+    (
+        *ENGINE_RISES,
+        "first_token_seconds_p95",
+        "inter_token_seconds_p95",
+        "answered",
+        "healthy",
+        "loaded",
+        "waits",
+    ),
     Columns(("requests_running", "requests_waiting"), ("generation_tokens_total", "first_token_seconds_p95")),
     (HOUR, HALF_A_DAY, WEEK),
 )

@@ -343,7 +343,7 @@ class EngineWindow(Subject):
             cells.append(rise_of(getattr(reading, name), getattr(before, name, None)))
         for value in (reading.first_token_seconds_p95, reading.inter_token_seconds_p95):
             cells.append(NAN if value is None else value)
-        cells.append(NAN if reading.metrics_ok is None else float(reading.metrics_ok))
+        cells += [NAN if told is None else float(told) for told in (reading.metrics_ok, reading.health_ok)]
         running, waiting = reading.requests_running, reading.requests_waiting
         cells.append(NAN if running is None else float(running + (waiting or 0) >= 1))
         cells.append(NAN if waiting is None else float(waiting >= 1))

@@ -7,7 +7,13 @@ import time
 
 import pytest
 
-from gpudiag.agent.servers import DeclaredServer, Servers, listening_ports, server_address
+from gpudiag.agent.servers import (
+    DeclaredServer,
+    Servers,
+    client_connections,
+    listening_ports,
+    server_address,
+)
 from gpudiag.model import EngineReading, GpuUse, ProcessReading
 from tests.agent.loopback import Engine
 from tests.agent.machine import FakeHost
@@ -102,6 +108,49 @@ def test_a_server_that_listens_only_later_is_asked_then(host: FakeHost, engine: 
         True,
         "vllm:8000",
     )
+
+
+def test_connections_of_clients_to_a_server_that_does_not_say_how_many_requests_run(host: FakeHost) -> None:
+    rows = [
+        "0: 0100007F:2CAA 00000000:0000 0A 0:0 00:0 0 0 0 4711 1",  # it listens on 11434
+        "1: 0100007F:2CAA 0100007F:9C40 01 0:0 00:0 0 0 0 4712 1",  # a client
+        "2: 0100007F:2CAA 0100007F:9C41 08 0:0 00:0 0 0 0 4713 1",  # one that went away
+        "3: 0100007F:9C42 0100007F:C350 01 0:0 00:0 0 0 0 4714 1",  # its own, to its runner
+    ]
+    host.process(60, "ollama", opens=["socket:[4711]"])
+    host.file("60/net/tcp", "\n".join(["sl local rem st", *rows]))
+
+    assert 1 == client_connections(str(host.proc), 60)
+
+
+def test_clients_of_a_metrics_port_ask_for_no_work(host: FakeHost) -> None:
+    rows = [
+        "0: 0100007F:1F40 00000000:0000 0A 0:0 00:0 0 0 0 4711 1",  # 8000
+        "1: 0100007F:1F42 00000000:0000 0A 0:0 00:0 0 0 0 4712 1",  # 8002, the metrics
+        "2: 0100007F:1F42 0100007F:9C41 01 0:0 00:0 0 0 0 4713 1",
+    ]
+    host.process(60, "tritonserver", opens=["socket:[4711]", "socket:[4712]"])
+    host.file("60/net/tcp", "\n".join(["sl local rem st", *rows]))
+
+    assert (0, 1) == (client_connections(str(host.proc), 60, 8002), client_connections(str(host.proc), 60))
+
+
+def test_a_server_whose_ports_are_hidden_has_unknown_connections(host: FakeHost) -> None:
+    assert client_connections(str(host.proc), 61) is None
+
+
+def test_only_a_server_that_does_not_count_its_requests_has_its_connections_counted(
+    host: FakeHost, engine: Engine
+) -> None:
+    host.process(50, "vllm", opens=["socket:[4711]"])
+    line = f"0: 0100007F:{engine.port:04X} 00000000:0000 0A 0:0 00:0 0 0 0 4711 1"
+    host.file("50/net/tcp", f"sl local rem st\n{line}\n")
+    [counts] = ask(host, [server(engine.port)])
+    engine.page = b"vllm:num_requests_swapped 0\n"
+    [silent] = ask(host, [server(engine.port)])
+
+    assert (counts.requests_running is not None, counts.connections) == (True, None)
+    assert (silent.requests_running, silent.connections) == (None, 0)
 
 
 def test_a_server_that_hangs_delays_nobody_for_longer_than_two_seconds(

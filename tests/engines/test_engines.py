@@ -72,6 +72,7 @@ def asked(engine: str, page: str) -> EngineReading:
                                   "preemptions_total": None}),
         ("sglang", "sglang.txt", {"requests_running": 6, "requests_waiting": 3, "kv_used_ratio": 0.28,
                                   "generation_tokens_total": 139795, "requests_finished_total": 512,
+                                  "steps_total": 231212,
                                   "pool_tokens": 27962, "replicas": 2}),
         ("tensorrt-llm", "trtllm.txt", {"requests_running": 6, "requests_waiting": 1, "kv_used_ratio": 0.62,
                                         "pool_tokens": 132608, "requests_finished_total": 77}),
@@ -82,7 +83,8 @@ def asked(engine: str, page: str) -> EngineReading:
                             "requests_finished_total": 44, "pool_tokens": 16384}),
         ("lmdeploy", "lmdeploy.txt", {"requests_running": 5, "requests_waiting": 3, "kv_used_ratio": 0.4}),
         ("llama.cpp", "llama_cpp.txt", {"requests_running": 2, "requests_waiting": 1, "kv_used_ratio": None,
-                                        "generation_tokens_total": 1250, "requests_finished_total": None}),
+                                        "generation_tokens_total": 1250, "requests_finished_total": None,
+                                        "steps_total": 4711}),
         ("ollama", "ollama.json", {"model": "mistral:latest", "max_model_len": 4096,
                                    "requests_running": None, "unloads_at": 1795988311.0}),
     ],
@@ -93,6 +95,16 @@ def test_an_engine_is_read_from_its_own_page(engine: str, page: str, expected: d
     assert reading.metrics_ok is True
     assert expected == {name: getattr(reading, name) for name in expected}
     assert reading == msgspec.json.decode(msgspec.json.encode(reading), type=EngineReading)
+
+
+def test_of_several_models_the_first_to_unload_is_told() -> None:
+    later = {"name": "later", "expires_at": "2026-11-29T15:00:00-07:00"}
+    models = [*json.loads((PAGES / "ollama.json").read_text())["models"], later]
+    pages = {"/api/ps": (200, json.dumps({"models": models}).encode()), "/": (200, b"Ollama is running")}
+    with served(pages) as address:
+        reading = read(TABLES["ollama"], address, "ollama:11434")
+
+    assert (reading.model, reading.unloads_at) == ("mistral:latest, later", 1795988311.0)
 
 
 def test_numbers_that_are_none_leave_the_server_unread() -> None:

@@ -17,6 +17,7 @@ BURST_PERCENT = 80.0
 GAP_SHARE = 0.25  # of the time without work, from which on bursts have gaps between them
 GAPPY_PERCENT = 70.0  # more on average leaves no such gaps
 MEMORY_SECONDS = 43_200.0  # how far back that is looked for
+PLENTY_WATTS = 300.0  # no GPU draws this much without real work; used where the limit is not shown
 
 
 class Load(NamedTuple):
@@ -165,6 +166,36 @@ def working_watts(gpu: GpuWindow, limit: float, share: float) -> float:
     except NotMeasured:
         rest = USUAL_REST * limit
     return rest + share * (limit - rest)
+
+
+def real_work(
+    gpu: GpuWindow,
+    min_power_share: float = 0.35,
+    min_memory_percent: float = 10.0,
+    min_active_ratio: float = 0.10,
+) -> tuple[Evidence, ...]:
+    """Signs of real work that 100 % utilization alone does not give; raises NotMeasured when none is read."""
+    reading, missing = gpu.reading, []
+    try:
+        power, limit = gpu.over("power_watts", W5).mean, reading.power_limit_watts
+        if power >= (PLENTY_WATTS if limit is None else working_watts(gpu, limit, min_power_share)):
+            return (measured("power_watts", round(power), of=None if limit is None else round(limit)),)
+        if limit is None:
+            missing.append("power_limit_watts")
+    except NotMeasured as absent:
+        missing += absent.missing
+    if reading.memory_utilization_percent is None:
+        missing.append("memory_utilization_percent")
+    elif gpu.over("memory_utilization_percent", W5).mean >= min_memory_percent:
+        moved = gpu.over("memory_utilization_percent", W5).mean
+        return (measured("memory_utilization_percent", round(moved, 1)),)
+    for name in ("tensor_active_ratio", "dram_active_ratio"):
+        value = getattr(reading, name)
+        if value is not None and value >= min_active_ratio:
+            return (measured(name, value),)
+    if len(missing) > 1:
+        raise NotMeasured(*missing)
+    return ()
 
 
 def usable_pcie(gpu: GpuWindow) -> float:

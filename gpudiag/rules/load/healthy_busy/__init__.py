@@ -2,13 +2,11 @@
 
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, measured, rule
-from gpudiag.rules.engines import asked
-from gpudiag.rules.load.evidence import MOST_PERCENT, working_watts
+from gpudiag.rules.engines import asked, counts_late, gets_on
+from gpudiag.rules.load.evidence import MOST_PERCENT, real_work
 from gpudiag.rules.sight import confidence, holds_nothing, seen_seconds
 from gpudiag.window import W2, W5, EngineWindow, GpuWindow, NotMeasured
 
-PLENTY_WATTS = 300.0
-"""No GPU draws this much without real work; used where the limit is not shown."""
 FEWEST_SAMPLES = 5
 
 
@@ -49,7 +47,7 @@ def healthy_busy(
     if busy < min_some_percent:
         return None
     try:
-        proof = _work(gpu, min_power_share, min_memory_percent, min_active_ratio)
+        proof = real_work(gpu, min_power_share, min_memory_percent, min_active_ratio)
     except NotMeasured:
         swings = _swings(gpu, min_swing_percent)
         if not swings:
@@ -95,6 +93,8 @@ def _made(all_engines: list[EngineWindow]) -> tuple[Evidence, ...] | None:
     prompts = sum(
         _rate(e, "prompt_tokens_total") for e in engines if e.reading.prompt_tokens_total is not None
     )
+    if made + prompts <= 0 and any(counts_late(engine) or gets_on(engine) for engine in engines):
+        return None
     if made + prompts <= 0:
         return () if any(asked(engine) for engine in engines) or len(engines) == len(all_engines) else None
     name = engines[0].reading.name
@@ -126,30 +126,3 @@ def _swings(gpu: GpuWindow, min_swing_percent: float) -> tuple[Evidence, ...]:
         measured("utilization_min_percent", load.min, window=min(W5, load.seconds)),
         measured("utilization_max_percent", load.max, window=min(W5, load.seconds)),
     )
-
-
-def _work(
-    gpu: GpuWindow, min_power_share: float, min_memory_percent: float, min_active_ratio: float
-) -> tuple[Evidence, ...]:
-    """Signs of real work that 100 % utilization alone does not give; raises NotMeasured when none is read."""
-    reading, missing = gpu.reading, []
-    try:
-        power, limit = gpu.over("power_watts", W5).mean, reading.power_limit_watts
-        if power >= (PLENTY_WATTS if limit is None else working_watts(gpu, limit, min_power_share)):
-            return (measured("power_watts", round(power), of=None if limit is None else round(limit)),)
-        if limit is None:
-            missing.append("power_limit_watts")
-    except NotMeasured as absent:
-        missing += absent.missing
-    if reading.memory_utilization_percent is None:
-        missing.append("memory_utilization_percent")
-    elif gpu.over("memory_utilization_percent", W5).mean >= min_memory_percent:
-        moved = gpu.over("memory_utilization_percent", W5).mean
-        return (measured("memory_utilization_percent", round(moved, 1)),)
-    for name in ("tensor_active_ratio", "dram_active_ratio"):
-        value = getattr(reading, name)
-        if value is not None and value >= min_active_ratio:
-            return (measured(name, value),)
-    if len(missing) > 1:
-        raise NotMeasured(*missing)
-    return ()

@@ -65,6 +65,14 @@ def _just_begun() -> Window:
     return s.passes(seconds=10).window
 
 
+def _long_answers() -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=75 * GIB, utilization_percent=97.0, power_watts=420.0)
+    s.runs({0: 74 * GIB}, pid=4100, name="sglang", command="sglang serve")
+    s.serves("sglang", pid=4100, gpus=[0], requests_running=200.0, kv_used_ratio=0.5)
+    return s.passes(minutes=6).window
+
+
 CASES = [
     Case(
         "load that rises and falls, and no power shown",
@@ -135,6 +143,13 @@ CASES = [
         variant="waits",
     ),
     Case("a job that began to work ten seconds ago", _just_begun, "fires", severity="info"),
+    Case(
+        "SGLang works on long answers, which it counts when they end",
+        _long_answers,
+        "fires",
+        severity="ok",
+        variant="progress-unseen",
+    ),
     Case("a server without requests", lambda: vllm_idle().window, "clear"),
     Case(
         "neither power nor memory traffic is shown",

@@ -5,8 +5,18 @@ from typing import Any
 
 from gpudiag.model import EngineReading, Evidence
 from gpudiag.rule import STUCK, Fires, measured, rule
-from gpudiag.rules.engines import each, gpus_of, only_gpu, reached_at, readable
-from gpudiag.window import W5, W6H, W7D, EngineWindow, NotMeasured, Window
+from gpudiag.rules.engines import (
+    counts_late,
+    each,
+    gets_on,
+    gpus_of,
+    held_seconds,
+    only_gpu,
+    reached_at,
+    readable,
+)
+from gpudiag.rules.load.evidence import real_work
+from gpudiag.window import W5, W6H, W7D, EngineWindow, GpuWindow, NotMeasured, Window
 
 MINUTE = 60.0
 
@@ -24,6 +34,8 @@ MINUTE = 60.0
         "queue-with-free-kv",
         "slow-first-token",
         "tp-spin-without-requests",
+        "health-check-fails",
+        "weights-loaded-idle",
     ),
 )
 def serving_wedged(
@@ -39,6 +51,8 @@ def serving_wedged(
         reading = engine.reading
         if reading.sleeping:
             return None
+        if reading.engine == "ollama":
+            return _held_model(node, engine)
         if reading.requests_running is None:
             held = reading.requests_waiting is not None and engine.share("waits", W5) >= min_loaded_share
             return _uncounted(node, engine) if held else None
@@ -55,6 +69,10 @@ def serving_wedged(
         prompts = 0.0 if reading.prompt_tokens_total is None else engine.rise("prompt_tokens_total", W5)
         if prompts > 0 and made.mean == 0:
             return None  # a long prompt is being read
+        if made.mean == 0 and gets_on(engine):
+            return None
+        if counts_late(engine):
+            return _late(node, engine)
         if _long_prefill(node, engine, max_power_share):
             return None
         return _fires(node, engine)
@@ -79,6 +97,55 @@ def _long_prefill(node: Window, engine: EngineWindow, max_power_share: float) ->
         if gpu.over("power_watts", W5).mean >= max_power_share * gpu.reading.power_limit_watts:
             return True
     return False
+
+
+def _late(node: Window, engine: EngineWindow) -> Fires | None:
+    """An engine that counts its tokens at the end of a request: only what its GPUs do shows a long answer."""
+    gpus = [gpu for gpu in node.gpus.values() if gpu.index in gpus_of(node, engine)]
+    if not gpus or (any(gpu.share("quiet", W5) < 0.95 for gpu in gpus) and not _spin(gpus)):
+        if any(real_work(gpu) for gpu in gpus):
+            return None
+        raise NotMeasured("engine.steps_total")
+    return _fires(node, engine) if _spin(gpus) or not _computes(node, engine) else None
+
+
+def _spin(gpus: list[GpuWindow]) -> bool:
+    """Their kernels wait in a loop: busy all the time, and no work in it."""
+    return all(gpu.share("spinning", W5) >= 0.95 and not real_work(gpu) for gpu in gpus)
+
+
+def _computes(node: Window, engine: EngineWindow, min_percent: float = 50.0) -> bool:
+    """It answers on the CPU. Raises NotMeasured where nobody can tell."""
+    if engine.reading.engine not in ("llama.cpp", "ollama"):
+        return False  # the others need their GPUs, and may wait for them in a loop
+    processes = [p for p in node.processes.values() if p.reading.pid in engine.pids]
+    if not processes or any(process.reading.cpu_percent is None for process in processes):
+        raise NotMeasured("processes", reason="no_permission")
+    return any(process.over("cpu_percent", W5).mean >= min_percent for process in processes)
+
+
+def _held_model(node: Window, engine: EngineWindow) -> Fires | None:
+    """Ollama: a request has held the model since before it would have been unloaded, and nothing computes."""
+    held = held_seconds(engine, node.time)
+    gpus = [gpu for gpu in node.gpus.values() if gpu.index in gpus_of(node, engine)]
+    if held < W5 or not gpus or any(gpu.share("quiet", W5) < 0.95 for gpu in gpus):
+        return None
+    engine.require(W5)
+    if not node.covers(min(held, W6H)) or _computes(node, engine):
+        return None  # a machine that slept unloads a little later
+    reading = engine.reading
+    return Fires(
+        (
+            measured("held_seconds", round(held), source=reading.name),
+            measured("quiet_ratio", min(gpu.share("quiet", W5) for gpu in gpus), window=W5),
+        ),
+        severity="warning",
+        confidence="likely",
+        variant="held",
+        key=reading.name,
+        gpu=only_gpu(engine),
+        words=_words(node, engine),
+    )
 
 
 def _uncounted(node: Window, engine: EngineWindow) -> Fires | None:

@@ -2,11 +2,13 @@
 
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.engines import alive, answers_well, asked, reached_at
+from gpudiag.rules.engines import alive, answers_well, asked, held_seconds, reached_at
 from gpudiag.rules.memory.holders import flat, quiet_share
 from gpudiag.rules.sight import seen_seconds
-from gpudiag.window import W5, EngineWindow, GpuWindow, NotMeasured
+from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured
 from gpudiag.workloads import POOLING_ENGINES
+
+MINUTE = 60.0
 
 
 @rule(
@@ -48,10 +50,19 @@ def weights_loaded_idle(
     words = {"engine": reading.name, "model": reading.model or "-"}
     if not gpu.covers(W5):
         return _looks_like(evidence, engines)
-    if reading.unloads_at is not None and reading.unloads_at > gpu.node.time:
-        evidence.append(
-            measured("unloads_in_seconds", reading.unloads_at - gpu.node.time, source=reading.name)
+    if any(_may_be_asked(engine, gpu.node.time) for engine in engines):
+        evidence += [
+            measured("connections", e.reading.connections, source=e.reading.name)
+            for e in engines
+            if e.reading.connections is not None
+        ]
+        words |= {"pid": str(reading.pid or "PID")}
+        return Fires(
+            tuple(evidence), severity="info", confidence="possible", variant="may-be-asked", words=words
         )
+    left = None if reading.unloads_at is None else reading.unloads_at - gpu.node.time
+    if left is not None and 0 < left < W7D:
+        evidence.append(measured("unloads_in_seconds", left, source=reading.name))
         return Fires(tuple(evidence), variant="unloads", words=words)
     return Fires(tuple(evidence), words=words)
 
@@ -72,10 +83,17 @@ def _proven_alive(engine: EngineWindow) -> bool:
 
 
 def _asked(engine: EngineWindow) -> bool:
-    """Ollama and Triton do not say how many requests run: there the quiet GPU has to do, unless some wait."""
+    """Some engines do not say how many requests run: there the quiet GPU has to do, unless some wait."""
     reading = engine.reading
-    if reading.requests_running is not None or reading.engine not in ("ollama", "triton"):
+    if reading.requests_running is not None:
         return asked(engine)
-    if not reading.metrics_ok:
+    if not reading.metrics_ok and reading.connections is None:
         raise NotMeasured("engine", reason="unreachable")
     return reading.requests_waiting is not None and engine.share("waits", W5) > 0
+
+
+def _may_be_asked(engine: EngineWindow, now: float) -> bool:
+    """It does not say how many requests run, and clients are connected, or one holds the model."""
+    reading = engine.reading
+    unsaid = reading.requests_running is None
+    return unsaid and (reading.connections != 0 or held_seconds(engine, now) > MINUTE)

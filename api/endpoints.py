@@ -63,6 +63,8 @@ PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "tp": ("tensor-parallel size", {"type": "integer", "minimum": 1}),
     "pp": ("pipeline-parallel size", {"type": "integer", "minimum": 1}),
     "dp": ("data-parallel size", {"type": "integer", "minimum": 1}),
+    "dcp": ("decode-context-parallel size, within tp", {"type": "integer", "minimum": 1}),
+    "attn_dp": ("data-parallel groups of attention, within tp", {"type": "integer", "minimum": 1}),
     "gpu_name": ("a GPU of the catalogue, or GiB", {"type": "string"}),
     "gpus": ("number of GPUs", {"type": "integer", "minimum": 1}),
     "engine": ("inference engine", {"type": "string"}),
@@ -73,13 +75,18 @@ PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "max_num_batched_tokens": ("most tokens of one step", {"type": "integer"}),
     "block_size": ("tokens of one KV block", {"type": "integer"}),
     "num_speculative_tokens": ("drafted tokens per step", {"type": "integer"}),
+    "enable_prefix_caching": ("yes or no, where states are kept (vLLM)", {"type": "string"}),
+    "enable_dp_attention": ("SGLang's older spelling: dp counts the groups of attn_dp", {"type": "string"}),
+    "kv_unified": ("yes or no: slots share their cells (llama.cpp)", {"type": "string"}),
     "kv_cache_memory_bytes": ("the pool per GPU, given instead of derived", {"type": "integer"}),
 }
 _KV = (
-    "model", "tokens", "requests", "kv_dtype", "weights_dtype", "tp", "pp", "dp", "gpu_name", "gpus",
+    "model", "tokens", "requests", "kv_dtype", "weights_dtype", "tp", "pp", "dp", "dcp", "attn_dp",
+    "gpu_name", "gpus",
     "engine", "engine_version", "gpu_memory_utilization", "max_model_len", "max_num_seqs",
     "max_num_batched_tokens",
-    "block_size", "num_speculative_tokens", "kv_cache_memory_bytes",
+    "block_size", "num_speculative_tokens", "enable_prefix_caching", "enable_dp_attention", "kv_unified",
+    "kv_cache_memory_bytes",
 )  # fmt: skip
 _TEXT_QUERY = ("lang", "format", "color", "colour")
 
@@ -150,6 +157,7 @@ OPTIONS = {(e.method, e.path): e.query for e in ENDPOINTS if e.path not in ANY_Q
 _OBJECT: dict[str, Any] = {"type": "object"}
 _TEXT: dict[str, Any] = {"type": "string"}
 _MAYBE_TEXT: dict[str, Any] = {"type": ["string", "null"]}
+_MAYBE_WHOLE: dict[str, Any] = {"type": ["integer", "null"]}
 
 
 def _ref(name: str) -> dict[str, str]:
@@ -262,8 +270,9 @@ def _schemas() -> dict[str, Any]:
             notes={"type": "array", "items": _TEXT}, changed={"type": ["object", "null"]},
         ),
         "ListedNode": _record(
-            node=_TEXT, verdict=_ref("Verdict"), gpus={"type": "integer"}, age_seconds={"type": "number"},
-            changed_at=_MAYBE_TEXT,
+            node=_TEXT, verdict=_ref("Verdict"), gpus=_MAYBE_WHOLE, memory_used_bytes=_MAYBE_WHOLE,
+            memory_total_bytes=_MAYBE_WHOLE, utilization_percent={"type": ["number", "null"]},
+            age_seconds={"type": "number"}, changed_at=_MAYBE_TEXT, source=_MAYBE_TEXT,
         ),
         "Change": _record(
             cursor=_TEXT, at=_TEXT, what={"enum": ["opened", "changed", "acknowledged", "resolved", "gone"]},

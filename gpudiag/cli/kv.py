@@ -26,6 +26,8 @@ OPTIONS = {
     "tp": "tensor parallel GPUs",
     "pp": "pipeline stages",
     "dp": "data parallel replicas",
+    "dcp": "decode context parallel GPUs, within tp",
+    "attn-dp": "data parallel groups of attention, within tp (SGLang)",
     "gpu": "a name (H100, rtx-4090), or its memory: 79.65 (GiB), 81559MiB",
     "gpus": "how many of them",
     "engine": "vllm, sglang, tensorrt-llm, tgi, lmdeploy, llama.cpp, ollama",
@@ -36,6 +38,8 @@ OPTIONS = {
     "max-num-batched-tokens": "tokens per step",
     "block-size": "tokens per block or page",
     "num-speculative-tokens": "draft tokens of the model's own MTP layer",
+    "enable-prefix-caching": "yes or no, where states are kept (vLLM)",
+    "kv-unified": "yes or no: slots share their cells (llama.cpp)",
     "kv-cache-memory-bytes": "the pool per GPU, given instead of derived",
 }
 

@@ -43,7 +43,7 @@ def calculate(question: Question) -> Answer:
         max_concurrency=concurrency,
         fits=None if largest is None else requests <= largest,
         over_capacity_bytes=engine.over_capacity(budget, tokens, requests),
-        largest_batch=None if largest is None else largest * question.dp,
+        largest_batch=None if largest is None else largest * question.replicas,
         longest_context=engine.longest_context(budget, requests, _limit(deployment)),
         alternatives=_alternatives(deployment, engine, budget, mha),
         notes=tuple(remarks.notes(deployment, engine, budget, concurrency, length)),
@@ -67,7 +67,7 @@ def _alternatives(deployment: Deployment, engine: Engine, budget: Budget, mha: i
         other = deployment.engine(deployment.question.tp, deployment.gpu_bytes, dtype="fp8")
         fp8_total = other.total_bytes(tokens, requests)
         most = other.largest_batch(budget, tokens)
-        fp8_batch = None if most is None else most * deployment.question.dp
+        fp8_batch = None if most is None else most * deployment.question.replicas
     if mha > engine.bytes_per_token(tokens) and _all_grow(engine, tokens):
         mha_total = requests * (mha * tokens + engine.fixed_bytes(tokens))
     return Alternatives(_smallest_tp(deployment), _smallest_gpu(deployment), fp8_total, fp8_batch, mha_total)
@@ -83,9 +83,18 @@ def _smallest_tp(deployment: Deployment) -> int | None:
     if gpu_bytes is None or deployment.question.kv_cache_memory_bytes is not None:
         return None
     for tp in (1, 2, 4, 8, 16, 32):
-        if divides(shape, tp) and _holds(deployment, deployment.engine(tp, gpu_bytes)):
+        if (
+            _parts(deployment.question, tp)
+            and divides(shape, tp)
+            and _holds(deployment, deployment.engine(tp, gpu_bytes))
+        ):
             return tp
     return None
+
+
+def _parts(question: Question, tp: int) -> bool:
+    """Whether so many GPUs go into the groups that were asked for."""
+    return tp % question.dcp == 0 and tp % question.attn_dp == 0
 
 
 def _smallest_gpu(deployment: Deployment) -> str | None:

@@ -11,6 +11,7 @@ from gpudiag.kv.engines import engine_class
 from gpudiag.kv.engines.base import Engine, Setup
 from gpudiag.kv.model import (
     absorbed_copies,
+    check_context_parallel,
     check_pool,
     check_sharding,
     check_stages,
@@ -20,6 +21,7 @@ from gpudiag.kv.model import (
 )
 from gpudiag.kv.quantization import weight_format
 from gpudiag.kv.question import BY_LAYERS, Question
+from gpudiag.kv.weights import Split
 
 DEFAULT_TOKENS = 8192
 
@@ -35,16 +37,18 @@ class Deployment:
         self.gpu_name, self.gpu_bytes, self.gpu_source = read_gpu(question.gpu)
         self.tokens = question.tokens or question.max_model_len or self._default_tokens()
         self.engine_name = question.engine
-        if self.engine_name is None and (self.gpu_bytes or question.kv_cache_memory_bytes):
+        of_vllm = question.dcp > 1 or question.enable_prefix_caching is not None
+        if self.engine_name is None and (self.gpu_bytes or question.kv_cache_memory_bytes or of_vllm):
             self.engine_name = "vllm"
-        check_sharding(self.model.shape, question.tp)
+        check_sharding(self.model.shape, question.tp // question.attn_dp)
+        check_context_parallel(self.model.shape, question.tp, question.dcp, self.engine_name)
         check_stages(self.model.shape, question.pp)
         check_pool(question.kv_cache_memory_bytes, self.gpu_bytes)
 
     @property
     def per_replica(self) -> int:
         """Requests on the data-parallel replica that has most."""
-        return -(-self.question.requests // self.question.dp)
+        return -(-self.question.requests // self.question.replicas)
 
     def engine(
         self, tp: int, gpu_bytes: int | None, dtype: str | None = None, name: str | None = None
@@ -57,6 +61,8 @@ class Deployment:
             tp=tp,
             pp=question.pp,
             dp=question.dp,
+            dcp=question.dcp,
+            attn_dp=question.attn_dp,
             gpu_bytes=gpu_bytes,
             gpu_name=self.gpu_name if gpu_bytes == self.gpu_bytes else None,
             gpu_memory_utilization=question.gpu_memory_utilization,
@@ -68,6 +74,8 @@ class Deployment:
             pool_bytes=question.kv_cache_memory_bytes,
             weights_bytes=self.weights(tp),
             experts=self.model.weights.has_experts,
+            prefix_caching=question.enable_prefix_caching,
+            unified=question.kv_unified,
         )
         return engine_class(name or self.engine_name)(self.model.shape, setup, self.stages)
 
@@ -92,7 +100,8 @@ class Deployment:
         draft = question.num_speculative_tokens > 0 and bool(self.model.shape.draft)
         if question.checkpoint_bytes is not None and question.weights_dtype == "auto":
             return -(-question.checkpoint_bytes // (tp * question.pp))
-        found = count.bytes(self.form, tp, question.pp, draft, padded=self.pads_experts)
+        split = Split(tp, tp // question.attn_dp, tp * question.dp if self.engine_name == "vllm" else tp)
+        found = count.bytes(self.form, split, question.pp, draft, padded=self.pads_experts)
         if self.engine_name != "vllm":
             return found
         return found + rotary_table(self.model) + absorbed_copies(self.stages, tp)

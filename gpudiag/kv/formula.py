@@ -17,12 +17,14 @@ def formula(engine: Engine, tokens: int, requests: int, words: Words) -> str:
     terms = [_term(part, count, storage, words) for part, count in parts if _grows(part, storage, tokens)]
     if terms:
         per_token = engine.bytes_per_token(tokens)
-        line.append(words["f-per-token"].format(terms=" + ".join(terms), bytes=per_token))
+        added = " + ".join(terms)
+        shared = f"({added}) ÷ {engine.setup.dcp}" if engine.setup.dcp > 1 else added
+        line.append(words["f-per-token"].format(terms=shared, bytes=per_token))
     fixed = [_fixed_term(part, count, storage, tokens, words) for part, count in parts]
     kept = " + ".join(term for term in fixed if term)
     if kept:
         line.append(words["f-fixed"].format(terms=kept))
-    replicas = engine.setup.dp
+    replicas = engine.setup.replicas
     each = -(-requests // replicas)
     line.append(_whole(engine, tokens, each, bool(kept), words))
     if replicas > 1:

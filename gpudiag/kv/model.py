@@ -9,7 +9,7 @@ from gpudiag.kv import catalogue
 from gpudiag.kv.cache import Stage
 from gpudiag.kv.config import Config, open_config
 from gpudiag.kv.errors import KvError
-from gpudiag.kv.layers import Latent, State
+from gpudiag.kv.layers import Attention, CompressedLatent, Latent, State
 from gpudiag.kv.question import GIB, Question
 from gpudiag.kv.shape import ModelShape, read_shape
 from gpudiag.kv.weights import WeightCount
@@ -108,6 +108,15 @@ def check_sharding(shape: ModelShape, tp: int) -> None:
             raise KvError("refused-tp-kv-heads", heads=keys, tp=tp)
         if isinstance(part, State) and part.heads % tp:
             raise KvError("refused-tp-state", heads=part.heads, tp=tp)
+
+
+def check_context_parallel(shape: ModelShape, tp: int, dcp: int, engine: str | None) -> None:
+    """A sequence's tokens are divided where GPUs would else hold the same keys; windows are not."""
+    for part in shape.parts() if dcp > 1 else ():
+        if isinstance(part, CompressedLatent) or getattr(part, "window", None) is not None:
+            raise KvError("refused-dcp-window")
+        if isinstance(part, Attention) and engine == "vllm" and dcp > max(1, tp // part.kv_heads):
+            raise KvError("refused-dcp-heads", heads=part.kv_heads, tp=tp, most=max(1, tp // part.kv_heads))
 
 
 def check_stages(shape: ModelShape, pp: int) -> None:

@@ -19,6 +19,10 @@ LONGEST_WHOLE = 10**18  # longer numbers are said as powers of ten
 # Powers of 1024, as engines count; with a B and no i they are powers of 1000.
 BYTE_UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 SEVERAL = re.compile(r"(\d{1,5})\s*[x×]\s*(?=\D)(.+)", re.IGNORECASE)  # 2xH100, 8x A100
+FLAGS = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
 CARD_SIZES = {"gib": 1.0, "gb": 1.0, "g": 1.0, "mib": 1 / 1024, "mb": 1 / 1024}  # nvidia-smi shows MiB
 
 ENGINE_ALIASES = {
@@ -41,6 +45,14 @@ ENGINE_ALIASES = {
 # Engines that give each GPU whole layers unless told otherwise; the others cut every layer.
 BY_LAYERS = ("llama.cpp", "ollama")
 
+# Options that only some engines have.
+OF_ENGINES = {
+    "dcp": ("vllm", "sglang"),
+    "attn_dp": ("sglang",),
+    "enable_prefix_caching": ("vllm",),
+    "kv_unified": BY_LAYERS,
+}
+
 # What the engines call our options.
 NAME_ALIASES = {
     "tensor_parallel_size": "tp",
@@ -49,6 +61,12 @@ NAME_ALIASES = {
     "pp_size": "pp",
     "data_parallel_size": "dp",
     "dp_size": "dp",
+    "decode_context_parallel_size": "dcp",
+    "dcp_size": "dcp",
+    "attn_dp_size": "attn_dp",
+    "dp_attention": "enable_dp_attention",
+    "prefix_caching": "enable_prefix_caching",
+    "kvu": "kv_unified",
     "kv_cache_dtype": "kv_dtype",
     "cache_type": "kv_dtype",
     "quantization": "weights_dtype",
@@ -71,6 +89,8 @@ class Question:
     """What is asked. Names and values as the calculator's interface has them; None: not said.
 
     `config` is a raw config.json; `checkpoint_bytes` the total that a safetensors index states.
+    `dcp` and `attn_dp` part the tp GPUs: by tokens of a sequence, and in groups that attend to requests of
+    their own.
     """
 
     model: str | None = None
@@ -82,6 +102,8 @@ class Question:
     tp: int = 1
     pp: int = 1
     dp: int = 1
+    dcp: int = 1
+    attn_dp: int = 1
     gpu: str | float | None = None
     gpus: int | None = None
     engine: str | None = None
@@ -92,6 +114,8 @@ class Question:
     max_num_batched_tokens: int | None = None
     block_size: int | None = None
     num_speculative_tokens: int = 0
+    enable_prefix_caching: bool | None = None
+    kv_unified: bool | None = None
     kv_cache_memory_bytes: int | None = None
     checkpoint_bytes: int | None = None
 
@@ -115,7 +139,12 @@ class Question:
             values["config"] = config
         if "config" not in values and "model" not in values:
             raise KvError("refused-no-model")
-        return cls(**_divided(values), checkpoint_bytes=checkpoint_bytes)
+        return cls(**_divided(_grouped(_at_home(values))), checkpoint_bytes=checkpoint_bytes)
+
+    @property
+    def replicas(self) -> int:
+        """Groups of GPUs that share the requests: whole copies of the model, and those of its attention."""
+        return self.dp * self.attn_dp
 
 
 def _counted(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -135,6 +164,32 @@ def canonical_name(name: str) -> str:
     if name not in CHECKS:
         raise KvError("refused-option", name=name, known=", ".join(CHECKS))
     return name
+
+
+def _at_home(values: dict[str, Any]) -> dict[str, Any]:
+    """Refuse options that the engine does not have; one that only vLLM has names it."""
+    for name, engines in OF_ENGINES.items():
+        value = values.get(name)
+        if value is None or (value == 1 and not isinstance(value, bool)):
+            continue
+        engine = values.get("engine") or ("vllm" if "vllm" in engines else None)
+        if engine not in engines:
+            raise KvError("refused-of-engines", name=name, known=", ".join(engines))
+    return values
+
+
+def _grouped(values: dict[str, Any]) -> dict[str, Any]:
+    """SGLang's older spelling: --enable-dp-attention makes groups of its dp, inside of tp."""
+    asked = values.pop("enable_dp_attention", False)
+    if asked and "attn_dp" not in values:
+        if values.get("engine") != "sglang":
+            raise KvError("refused-of-engines", name="enable_dp_attention", known="sglang")
+        values["attn_dp"] = values.pop("dp", 1)
+    tp = values.get("tp", values.get("gpus", 1))
+    for name in ("dcp", "attn_dp"):
+        if tp % values.get(name, 1):
+            raise KvError("refused-within-tp", name=name, value=values[name], tp=tp)
+    return values
 
 
 def _divided(values: dict[str, Any]) -> dict[str, Any]:
@@ -223,6 +278,14 @@ def _share(value: Any, name: str) -> float:
     return float(number)
 
 
+def _flag(value: Any, name: str) -> bool:
+    """Yes or no, as JSON or people write it."""
+    found = FLAGS.get(str(value).strip().lower())
+    if found is None:
+        raise KvError("refused-flag", name=name, value=str(value))
+    return found
+
+
 def _gpu(value: Any, name: str) -> str | float:
     """A catalogue name, or GiB or MiB as NVML shows them."""
     text = value.strip() if isinstance(value, str) else value
@@ -273,6 +336,8 @@ CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "tp": whole(1024),
     "pp": whole(1024),
     "dp": whole(4096),
+    "dcp": whole(1024),
+    "attn_dp": whole(1024),
     "gpu": _gpu,
     "gpus": whole(65_536),
     "engine": _engine,
@@ -283,5 +348,8 @@ CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "max_num_batched_tokens": whole(100_000_000),
     "block_size": whole(65_536),
     "num_speculative_tokens": whole(64, least=0),
+    "enable_prefix_caching": _flag,
+    "enable_dp_attention": _flag,
+    "kv_unified": _flag,
     "kv_cache_memory_bytes": _bytes,
 }

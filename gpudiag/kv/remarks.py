@@ -101,8 +101,15 @@ def _on_sharding(deployment: Deployment) -> Iterator[Note]:
     if question.tp > 1:
         yield note("per-gpu", tp=question.tp)
         heads = [part.kv_heads for part in shape.parts() if isinstance(part, Attention)]
-        if heads and max(heads) < question.tp:
-            yield note("replicated", heads=max(heads), tp=question.tp)
+        sharing = question.tp // question.attn_dp
+        if heads and max(heads) < sharing:
+            yield note("replicated", heads=max(heads), tp=sharing)
+    if question.dcp > 1:
+        yield note("dcp", dcp=question.dcp)
+    if question.attn_dp > 1:
+        yield note("attn-dp", groups=question.attn_dp, tp=question.tp // question.attn_dp)
+    if question.dp > 1 and deployment.engine_name == "vllm" and deployment.model.weights.has_experts:
+        yield note("experts-over-replicas", dp=question.dp)
     if question.num_speculative_tokens and not shape.draft:
         yield note("no-draft-layer")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpudiag.kv.cache import partition
 from gpudiag.kv.config import Config
@@ -31,7 +31,30 @@ MOST_BYTES = 2**60
 HEAD_UNSAID = ("minicpm",)
 LEARNED_POSITIONS = ("gpt2", "gpt_bigcode", "gpt_neo", "opt")
 
+# Parts that follow the attention where its GPUs are fewer than all.
+OF_ATTENTION = ("attention", "kv", "bias", "indexer", "linear attention", "mamba", "embedding")
+
 Layer = tuple[Matrices, ...]
+
+
+class Split(NamedTuple):
+    """Over how many GPUs the matrices are divided: most of them, those of attention, routed experts.
+
+    SGLang's data-parallel attention has fewer for attention; vLLM divides experts over its replicas, too
+    (`FusedMoEParallelConfig.make`, with and without expert parallelism).
+    """
+
+    tp: int
+    attention: int
+    experts: int
+
+    def of(self, part: str) -> int:
+        if part == "experts":
+            return self.experts
+        return self.attention if part in OF_ATTENTION else self.tp
+
+
+ALONE = Split(1, 1, 1)
 
 
 class WeightCount:
@@ -60,12 +83,14 @@ class WeightCount:
         """Whether the config leaves open that the output head is the embedding; it is counted apart then."""
         return self.config.family in HEAD_UNSAID and self.config.get("tie_word_embeddings") is None
 
-    def bytes(self, form: Format, tp: int = 1, pp: int = 1, draft: bool = False, padded: bool = True) -> int:
-        """Bytes on the GPU that holds most, `tp` GPUs in each of `pp` stages; `padded` as kernels need it."""
+    def bytes(
+        self, form: Format, split: Split = ALONE, pp: int = 1, draft: bool = False, padded: bool = True
+    ) -> int:
+        """Bytes on the GPU that holds most, in each of `pp` stages; `padded` as kernels need it."""
         counted = self._counted(pp, draft, form.plain_draft)
         padding = MXFP4_PADDING if padded and form.name == "mxfp4" and self.pads_experts else 1.0
         return round(
-            max(sum(_bytes(one, form, tp, padding) * n for one, n in stage.items()) for stage in counted)
+            max(sum(_bytes(one, form, split, padding) * n for one, n in stage.items()) for stage in counted)
         )
 
     def _counted(self, pp: int, draft: bool, plain: bool = False) -> list[Counter[Matrices]]:
@@ -187,7 +212,8 @@ def _padded(vocabulary: int) -> int:
     return -(-vocabulary // 64) * 64
 
 
-def _bytes(one: Matrices, form: Format, tp: int, padding: float) -> float:
+def _bytes(one: Matrices, form: Format, split: Split, padding: float) -> float:
+    tp = split.of(one.part)
     shards = min(tp, one.most_shards or tp) if one.sharded else 1
     elements = one.elements / shards
     bits = form.bits_of(one.part, one.linear)

@@ -158,6 +158,122 @@ def test_a_hybrid_with_draft_tokens_needs_their_states_and_one_more_layer():
     assert round(answer.max_concurrency, 2) == 2.38
 
 
+def test_without_prefix_caching_a_state_takes_one_block():
+    """Qwen3.5 2B, 24 layers of which 6 attend: 5.95 GiB, 1.97 requests of 262,144 tokens."""
+    text = {**configs.QWEN35_27B["text_config"], "num_hidden_layers": 24, "hidden_size": 2048}
+    text |= {"num_attention_heads": 8, "num_key_value_heads": 2, "linear_num_value_heads": 16}
+    text |= {"layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 6}
+    options = {"engine": "vllm", "kv_dtype": "bf16", "max_model_len": 262_144}
+    on, off = (
+        ask(text, enable_prefix_caching=said, kv_cache_memory_bytes=round(5.95 * GIB), **options)
+        for said in ("yes", "no")
+    )
+
+    assert [round(one.max_concurrency, 2) for one in (on, off)] == [1.96, 1.97]
+    assert off.engine.units(262_144) == 482 + 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"engine_version": "0.27.1"}, "vllm-state-asked"),
+        ({"engine_version": "0.28.0"}, "vllm-state-blocks"),
+        ({"engine_version": "0.27.1", "enable_prefix_caching": True}, "vllm-state-blocks"),
+        ({"enable_prefix_caching": False}, "vllm-state-alone"),
+    ],
+)
+def test_what_prefix_caching_is_taken_for_is_said(options, said):
+    keys = {note.key for note in ask(configs.QWEN35_27B, engine="vllm", **options).notes}
+
+    assert {said} == {key for key in keys if key.startswith("vllm-state")}
+
+
+def test_decode_context_parallelism_divides_the_tokens_of_a_latent():
+    options = {"engine": "vllm", "tp": 8, "max_model_len": 131_072, "kv_cache_memory_bytes": 20 * GIB}
+    whole, shared = (ask(configs.DEEPSEEK_V3, dcp=dcp, **options) for dcp in (1, 8))
+
+    assert (whole.bytes_per_token, shared.bytes_per_token) == (70_272, 70_272 // 8)
+    assert 8 * whole.pool_tokens == shared.pool_tokens
+    assert 8 * whole.max_concurrency == pytest.approx(shared.max_concurrency)
+    assert "÷ 8 = 8,784 B per token" in shared.formula()
+
+
+def test_recurrent_states_are_not_divided_by_decode_context_parallelism():
+    options = {"engine": "vllm", "tp": 8, "kv_dtype": "bf16"}
+    whole, shared = (ask(configs.QWEN35_27B, dcp=dcp, **options) for dcp in (1, 2))
+
+    assert whole.fixed_bytes_per_request == shared.fixed_bytes_per_request
+    assert whole.engine.units(131_072) - shared.engine.units(131_072) > 0
+
+
+def test_sglang_divides_latent_rows_over_dcp_and_keeps_index_keys_whole():
+    options = {"engine": "sglang", "tp": 4, "kv_dtype": "fp8", "kv_cache_memory_bytes": 100 * GIB}
+    rows, index = 78 * 576, 21 * 132
+
+    for dcp in (1, 2, 4):
+        answer = ask(configs.GLM_52, dcp=dcp, **options)
+        assert answer.pool_tokens == 100 * GIB // (rows + dcp * index) * dcp
+
+
+def test_sglang_holds_the_heads_of_a_dcp_group_on_each_of_its_gpus():
+    """With four KV heads on eight GPUs each head is kept twice, unless two GPUs share its tokens."""
+    rates = [
+        ask("qwen3-235b", engine="sglang", kv_dtype="bf16", tp=8, dcp=dcp).bytes_per_token for dcp in (1, 2)
+    ]
+
+    assert rates == [48_128, 24_064]
+
+
+def test_attention_groups_of_sglang_hold_their_own_requests_and_all_of_the_attention():
+    """SGLang with --tp 8 --dp 8 --enable-dp-attention, which is --attn-dp-size 8 by now."""
+    together = ask(configs.DEEPSEEK_V3, engine="sglang", tp=8, gpu="H200")
+    apart = ask(configs.DEEPSEEK_V3, engine="sglang", tp=8, attn_dp=8, gpu="H200", requests=16)
+    attention = 61 * (1536 * 128 * 192 + 128 * 512 * 256 + 128 * 128 * 7168)
+    embedding = 2 * 129_280 * 7168
+
+    assert apart.weights_bytes - together.weights_bytes == (attention + embedding) * 7 // 8
+    assert apart.total_bytes == 2 * apart.bytes_per_request
+    assert apart.largest_batch % 8 == 0
+
+
+def test_the_older_spelling_of_attention_groups_counts_them_by_dp():
+    old = ask(configs.DEEPSEEK_V3, engine="sglang", tp=8, dp=4, enable_dp_attention=True, gpus=8)
+
+    assert (old.question.dp, old.question.attn_dp) == (1, 4)
+
+
+def test_vllm_divides_experts_over_its_replicas_too():
+    one, eight = (ask(configs.DEEPSEEK_V3, engine="vllm", dp=dp).weights_bytes for dp in (1, 8))
+    experts = 58 * 256 * 3 * 7168 * 2048
+
+    assert one - eight == experts * 7 // 8
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "mib"),
+    [
+        pytest.param(
+            "gpt-oss-120b", {"tokens": 16_384, "requests": 4}, 2304 + 36, id="gpt-oss-120b, 1,024 cells"
+        ),
+        pytest.param("gpt-oss-20b", {"tokens": 131_072}, 3072 + 18, id="one slot"),
+    ],
+)
+def test_slots_of_a_unified_cache_share_the_cells_of_a_window(config, options, mib):
+    """llama-server without -np: "4/1 seqs" stands in its log."""
+    answer = ask(config, engine="llama.cpp", kv_unified=True, **options)
+
+    assert answer.total_bytes / MIB == mib
+
+
+def test_a_unified_cache_holds_more_slots_than_one_for_each():
+    batches = [
+        ask("gpt-oss-20b", engine="llama.cpp", tokens=1024, kv_unified=said, gpu=24).largest_batch
+        for said in ("yes", "no")
+    ]
+
+    assert batches[0] > batches[1]
+
+
 def test_a_pool_below_one_request_is_what_vllm_refuses_to_start_with():
     answer = ask(configs.LLAMA_8B, engine="vllm", max_model_len=29_000, kv_cache_memory_bytes=3_103_113_871)
 

@@ -15,13 +15,18 @@ GIB = 2**30
 
 
 class Setup(NamedTuple):
-    """Resolved options of one engine process group; None where neither person nor default says."""
+    """Resolved options of one engine process group; None where neither person nor default says.
+
+    `dcp` GPUs share the tokens of a sequence; `attn_dp` groups of the tp GPUs attend to their own requests.
+    """
 
     dtype: CacheDtype
     version: tuple[int, ...] | None = None
     tp: int = 1
     pp: int = 1
     dp: int = 1
+    dcp: int = 1
+    attn_dp: int = 1
     gpu_bytes: int | None = None
     gpu_name: str | None = None
     gpu_memory_utilization: float | None = None
@@ -33,6 +38,17 @@ class Setup(NamedTuple):
     pool_bytes: int | None = None
     weights_bytes: int | None = None
     experts: bool = False
+    prefix_caching: bool | None = None
+    unified: bool | None = None
+
+    @property
+    def attention_tp(self) -> int:
+        """GPUs that share the heads of one request."""
+        return self.tp // self.attn_dp
+
+    @property
+    def replicas(self) -> int:
+        return self.dp * self.attn_dp
 
 
 class Budget(NamedTuple):
@@ -68,7 +84,7 @@ class Engine:
     def storage(self) -> Storage:
         return Storage(
             dtype=self.setup.dtype,
-            tp=self.setup.tp,
+            tp=self.setup.attention_tp,
             state_dtype="bf16" if self.shape.dtype == "f32" else self.shape.dtype,
             state_float32=self.state_float32,
             speculative=self.setup.speculative,
@@ -92,7 +108,7 @@ class Engine:
         return self.stages[0] if len(self.stages) == 1 else fullest(self.stages, self.storage, tokens)
 
     def bytes_per_token(self, tokens: int) -> int:
-        return self.stage(tokens).bytes_per_token(self.storage, tokens)
+        return -(-self.stage(tokens).bytes_per_token(self.storage, tokens) // self.setup.dcp)
 
     def fixed_bytes(self, tokens: int) -> int:
         return self.stage(tokens).fixed_bytes(self.storage, tokens)
@@ -149,7 +165,7 @@ class Engine:
         """Longest length, up to `limit`, at which `requests` fit; 0 when not even one token does."""
         if budget.pool_bytes is None:
             return None
-        return _bisect(lambda tokens: self._holds(budget, requests, tokens), limit)
+        return bisect(lambda tokens: self._holds(budget, requests, tokens), limit)
 
     def _holds(self, budget: Budget, requests: int, tokens: int) -> bool:
         most = self.largest_batch(budget, tokens)
@@ -160,7 +176,7 @@ class Engine:
         return []
 
 
-def _bisect(holds: Callable[[int], bool], limit: int) -> int:
+def bisect(holds: Callable[[int], bool], limit: int) -> int:
     """The largest n ≤ limit with holds(n), when holds is true up to some n and false above."""
     if limit < 1 or not holds(1):
         return 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 
 from gpudiag.kv.cache import Stage, Storage, rate, state_bytes, window_of
-from gpudiag.kv.engines.base import GIB, Budget, Engine
+from gpudiag.kv.engines.base import GIB, Budget, Engine, bisect
 from gpudiag.kv.layers import Attention
 from gpudiag.kv.note import Note, note
 
 CELLS = 256  # contexts are rounded up to this many cells
 MICRO_BATCH = 512
+MOST_SLOTS = 1_000_000
 
 
 class LlamaCpp(Engine):
@@ -42,6 +43,24 @@ class LlamaCpp(Engine):
     def copies(self) -> int:
         """States kept per sequence: one, and one to roll back to per draft token."""
         return 1 + self.setup.speculative
+
+    def total_bytes(self, tokens: int, requests: int) -> int:
+        """All slots. Unified, they share the cells of a window as well, with one micro batch beside them."""
+        if not self.setup.unified:
+            return super().total_bytes(tokens, requests)
+        stage, cells = self.stage(tokens), _padded(tokens * requests)
+        total = requests * self.copies * sum(n * state_bytes(part, self.storage) for part, n in stage.parts)
+        for part, count in stage.parts:
+            window = window_of(part)
+            kept = cells if window is None else _padded(min(cells, window * requests + self.micro_batch))
+            total += count * rate(part, self.storage) * kept
+        return total
+
+    def largest_batch(self, budget: Budget, tokens: int) -> int | None:
+        pool = budget.pool_bytes
+        if pool is None or not self.setup.unified:
+            return super().largest_batch(budget, tokens)
+        return bisect(lambda requests: self.total_bytes(tokens, requests) <= pool, MOST_SLOTS)
 
     def units(self, tokens: int) -> int:
         return self._growing(self.stage(tokens), tokens) + self.fixed_bytes(tokens)
@@ -87,7 +106,7 @@ class LlamaCpp(Engine):
         parts = [part for part, _ in self.stage(tokens).parts]
         if any(window_of(part) for part in parts):
             found.append(note("llama-window", batch=self.micro_batch))
-        if self.name == LlamaCpp.name and self.fixed_bytes(2**30):
+        if self.name == LlamaCpp.name and self.setup.unified is None and self.fixed_bytes(2**30):
             found.append(note("llama-slots"))
         if self.has_windows and not self.cuts_windows:
             found.append(note("llama-window-off"))

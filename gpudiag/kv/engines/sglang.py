@@ -7,10 +7,12 @@ Read from the 0.5.23 wheel (`mem_cache/kv_cache_configurator.py`, `model_executo
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 
-from gpudiag.kv.cache import Storage, rate, state_bytes, window_of
+from gpudiag.kv.cache import Storage, indexer_rate, rate, state_bytes, window_of
 from gpudiag.kv.engines.base import GIB, Budget, Engine
+from gpudiag.kv.layers import Latent, Part
 from gpudiag.kv.note import Note, note
 
 # Architectures whose window layers get a pool of their own; all others keep full length there.
@@ -55,31 +57,53 @@ class Sglang(Engine):
     def cell(self) -> tuple[int, int]:
         """(bytes per token of full layers, of window layers) on the fullest stage."""
         stage = self.stage(2**20)
-        full = sum(n * rate(part, self.storage) for part, n in stage.parts if window_of(part) is None)
-        window = sum(n * rate(part, self.storage) for part, n in stage.parts if window_of(part) is not None)
-        return full, window
+        full = sum(n * self._cell(part) for part, n in stage.parts if window_of(part) is None)
+        window = sum(n * self._cell(part) for part, n in stage.parts if window_of(part) is not None)
+        return full + self._copied(), window
+
+    def _cell(self, part: Part) -> int:
+        """Bytes on one GPU for one of its own tokens; with dcp it keeps every dcp-th of a sequence.
+
+        Each group of dcp GPUs holds the heads of one of tp ÷ dcp; an index key is kept on all of them.
+        """
+        storage, dcp = self.storage, self.setup.dcp
+        if isinstance(part, Latent):
+            index = indexer_rate(part.index_dim, part.index_pool)
+            return rate(part, storage) + (dcp - 1) * index
+        return rate(part, storage._replace(tp=max(1, storage.tp // dcp)))
+
+    def _copied(self) -> int:
+        """Draft layers are not divided by dcp: each GPU keeps all of a sequence."""
+        drafts = self.shape.draft if self.setup.speculative else ()
+        own = [replace(part, index_dim=0) if isinstance(part, Latent) else part for part in drafts]
+        return (self.setup.dcp - 1) * sum(self._cell(part) for part in own)
 
     def states(self) -> int:
         return sum(count * state_bytes(part, self.storage) for part, count in self.stage(1).parts)
 
-    def bytes_per_token(self, tokens: int) -> int:
+    def _slot(self) -> int:
+        """Bytes on one GPU for each token that it keeps itself."""
         full, window = self.cell()
         return full + round(window * WINDOW_SHARE)
+
+    def bytes_per_token(self, tokens: int) -> int:
+        return -(-self._slot() // self.setup.dcp)
 
     def fixed_bytes(self, tokens: int) -> int:
         return self.states()
 
     def units(self, tokens: int) -> int:
-        return self._aligned(tokens) * self.bytes_per_token(tokens) + self.states()
+        return self._aligned(tokens) // self.setup.dcp * self._slot() + self.states()
 
     def _aligned(self, tokens: int) -> int:
-        return -(-tokens // self.page) * self.page
+        page = self.page * self.setup.dcp
+        return -(-tokens // page) * page
 
     def pool_tokens(self, pool: int, length: int) -> int | None:
-        per_token = self.bytes_per_token(length)
-        if not per_token:
+        slot = self._slot()
+        if not slot:
             return None
-        return max(0, pool) // per_token // self.page * self.page
+        return max(0, pool) // slot // self.page * self.page * self.setup.dcp
 
     def concurrency(self, pool: int, length: int) -> float | None:
         tokens = self.pool_tokens(pool, length)
@@ -100,7 +124,7 @@ class Sglang(Engine):
         """What the scarcer of the two pools lacks; one cannot lend to the other."""
         if budget.pool_bytes is None:
             return None
-        growing = requests * self._aligned(tokens) * self.bytes_per_token(tokens) - budget.pool_bytes
+        growing = requests * (self.units(tokens) - self.states()) - budget.pool_bytes
         if budget.state_pool_bytes is None:
             return growing
         return max(growing, requests * self.states() * STATES_PER_REQUEST - budget.state_pool_bytes)
@@ -138,6 +162,8 @@ class Sglang(Engine):
         prefill = 2048 if mib < 35 * 1024 else 4096 if mib < 60 * 1024 else 8192
         batch = 160 if mib < 60 * 1024 else 256 if mib < 90 * 1024 else 512
         reserve = 512 + 1.5 * prefill + self.setup.tp * self.setup.pp / 8 * 1024 + 2 * batch
+        if self.setup.attn_dp > 1:
+            reserve += batch * self.setup.attn_dp * (4.5 if batch > 300 else 3)
         return max(0.0, round((mib - reserve) / mib, 3))
 
     def notes(self, tokens: int) -> list[Note]:

@@ -23,6 +23,7 @@ TWO_BATCHES_SINCE = (0, 23)  # about: batches in flight doubled with async sched
 GRAPHS_BEFORE_POOL_SINCE = (0, 21)
 TOKENS_BY_CONCURRENCY_SINCE = (0, 20, 1)
 UTILIZATION_092_SINCE = (0, 30)
+PREFIXES_OF_HYBRIDS_SINCE = (0, 28)  # pull request 50991; before, only with --enable-prefix-caching
 CHECKPOINTS_SINCE = (0, 33)
 PACKED_SINCE = (0, 33)  # at the latest
 BIG_GPU = 70 * GIB
@@ -127,6 +128,8 @@ class Vllm(Engine):
 
         Mamba 2 exports one more from within a prefill; read from 0.33, whose wheel is the first known to.
         """
+        if self.setup.prefix_caching is False:
+            return 1
         version = self.setup.version
         exports = part.design == "mamba2" and version is not None and version >= CHECKPOINTS_SINCE
         return 3 if exports else 2
@@ -177,9 +180,9 @@ class Vllm(Engine):
 
     @property
     def _big_defaults(self) -> bool:
-        """GPUs of 70 GiB and more get larger defaults, but for the A100."""
+        """GPUs of 70 GiB and more get larger defaults, but for the A100 and the GB10 (DGX Spark)."""
         gpu, name = self.setup.gpu_bytes, self.setup.gpu_name or ""
-        return gpu is None or (gpu >= BIG_GPU and not name.startswith("A100"))
+        return gpu is None or (gpu >= BIG_GPU and not name.startswith(("A100", "GB10")))
 
     @property
     def unit_bytes(self) -> int:
@@ -194,7 +197,7 @@ class Vllm(Engine):
         if group.positions:
             return -(-group.positions // group.tokens)
         if group.window is None:
-            return -(-tokens // group.tokens)
+            return -(-tokens // (group.tokens * self.setup.dcp))
         if group.chunked:
             return -(-min(group.window + self.in_flight, tokens) // group.tokens)
         return -(-min(group.window - 1 + self.in_flight, tokens) // group.tokens) + 1
@@ -219,7 +222,7 @@ class Vllm(Engine):
         groups, version = self.plan.groups, self.setup.version
         by_length = version is not None and version >= TOKENS_BY_CONCURRENCY_SINCE
         if len(groups) == 1 and not groups[0].state and not (by_length and groups[0].window):
-            return self.pool_blocks(pool) * groups[0].tokens
+            return self.pool_blocks(pool) * groups[0].tokens * self.setup.dcp
         return int(self.pool_units(pool) / self.units(length) * length)
 
     # Budget
@@ -258,6 +261,12 @@ class Vllm(Engine):
         by_tp = {1: 0.25, 2: 2.07}
         return int(by_tp.get(self.setup.tp, 2.17) * GIB)
 
+    def _on_states(self, kept: int) -> Note:
+        version, asked = self.setup.version, self.setup.prefix_caching
+        if asked is None and version is not None and version < PREFIXES_OF_HYBRIDS_SINCE:
+            return note("vllm-state-asked", kept=kept)
+        return note("vllm-state-alone" if asked is False else "vllm-state-blocks", kept=kept)
+
     def notes(self, tokens: int) -> list[Note]:
         found = []
         groups = self.plan.groups
@@ -266,8 +275,7 @@ class Vllm(Engine):
         if any(group.window is not None for group in groups):
             found.append(note("vllm-in-flight", tokens=self.in_flight))
         if len(groups) > 1 and any(group.state for group in groups):
-            kept = max(group.state for group in groups)
-            found.append(note("vllm-state-blocks", kept=kept))
+            found.append(self._on_states(max(group.state for group in groups)))
         return found
 
 

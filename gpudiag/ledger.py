@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 from gpudiag.kv import Answer, KvError, Question, calculate
 from gpudiag.kv.engines import ENGINES
 from gpudiag.kv.layers import Attention, Latent
-from gpudiag.model import EngineReading, Kind, LedgerPart, MemoryLedger
-from gpudiag.window import GpuWindow, ProcessWindow
+from gpudiag.model import EngineReading, Kind, LedgerPart, MemoryLedger, ProcessReading
+from gpudiag.owners import job_of
+from gpudiag.window import EngineWindow, GpuWindow
 
 ROUNDING_BYTES = 64 << 20
 """Differences below this are rounding between the driver's views, and are not named."""
@@ -31,13 +32,16 @@ def ledger_of(gpu: GpuWindow) -> MemoryLedger | None:
     reading = gpu.reading
     if reading.memory_total_bytes is None and reading.memory_used_bytes is None:
         return None
+    engines = [_Holding.of(engine, gpu) for engine in gpu.engines]
+    ratios = [one.share.disagreement(one.bytes) for one in engines]
     ledger = MemoryLedger(
         total_bytes=reading.memory_total_bytes,
         used_bytes=reading.memory_used_bytes,
         free_bytes=_free(gpu),
         driver_reserved_bytes=reading.memory_reserved_bytes,
+        parts=_parts(gpu, engines),
+        disagreement_ratio=max((ratio for ratio in ratios if ratio is not None), default=None),
     )
-    ledger.parts = _parts(gpu, ledger)
     total = reading.memory_total_bytes
     if total is not None:
         held = sum(part.bytes for part in ledger.parts) + (reading.memory_reserved_bytes or 0)
@@ -56,38 +60,42 @@ def _free(gpu: GpuWindow) -> int | None:
     )
 
 
-def _parts(gpu: GpuWindow, ledger: MemoryLedger) -> list[LedgerPart]:
-    parts: list[LedgerPart] = []
-    unknown = False
-    engine_pids: set[int | None] = set()
-    for engine in gpu.engines:
-        reading = engine.reading
-        pids = engine.pids
-        mine = [process for process in gpu.processes if process.reading.pid in pids]
-        engine_pids |= {process.reading.pid for process in mine}
-        held = [process.memory_on(gpu.index) for process in mine]
-        unknown |= None in held
-        known = [value for value in held if value is not None]
-        share = _Share.of(reading)
-        there = sum(known) if known else None
-        parts += share.parts(there)
-        ratios = [ledger.disagreement_ratio, share.disagreement(there)]
-        ledger.disagreement_ratio = max((ratio for ratio in ratios if ratio is not None), default=None)
+def _parts(gpu: GpuWindow, engines: list[_Holding]) -> list[LedgerPart]:
+    """The engines' shares, other programs, and what is left where all that is listed is known."""
+    parts = [part for one in engines for part in one.share.parts(one.bytes)]
+    known = all(one.known for one in engines)
+    theirs: set[int | None] = set().union(*[one.pids for one in engines])
     for process in gpu.processes:
-        if process.reading.pid in engine_pids:
+        if process.reading.pid in theirs:
             continue
         memory = process.memory_on(gpu.index)
         if memory is None:
-            unknown |= any(use.gpu == gpu.index for use in process.reading.gpus or ())
+            known &= all(use.gpu != gpu.index for use in process.reading.gpus or ())
         elif memory:
-            parts.append(
-                LedgerPart(part="other_process", bytes=memory, kind="measured", owner=owner_of(process))
-            )
-    if ledger.used_bytes is not None and not unknown:
-        rest = ledger.used_bytes - sum(part.bytes for part in parts)
+            owner = _called(process.reading)
+            parts.append(LedgerPart(part="other_process", bytes=memory, kind="measured", owner=owner))
+    used = gpu.reading.memory_used_bytes
+    if used is not None and known:
+        rest = used - sum(part.bytes for part in parts)
         if rest > ROUNDING_BYTES:
             parts.append(LedgerPart(part="unaccounted", bytes=rest, kind="calculated"))
     return parts
+
+
+class _Holding(NamedTuple):
+    """What an engine's processes hold on one GPU, as far as the driver tells; `known`: of each of them."""
+
+    share: _Share
+    pids: set[int | None]
+    bytes: int | None
+    known: bool
+
+    @classmethod
+    def of(cls, engine: EngineWindow, gpu: GpuWindow) -> _Holding:
+        pids = engine.pids
+        held = [process.memory_on(gpu.index) for process in gpu.processes if process.reading.pid in pids]
+        told = [value for value in held if value is not None]
+        return cls(_Share.of(engine.reading), pids, sum(told) if told else None, len(told) == len(held))
 
 
 class _Share(NamedTuple):
@@ -128,30 +136,8 @@ class _Share(NamedTuple):
     def parts(self, held: int | None) -> list[LedgerPart]:
         """Weights, pool and the rest of what its processes hold on one GPU."""
         found: list[LedgerPart] = []
-        rest = None if held is None else held - (self.pool or 0)
         if self.weights is not None:
-            told = self.weights_kind == "measured"
-            if not told and rest is not None and self.pool is not None and 0 < rest < self.weights:
-                # more was calculated than is there: what is there counts
-                found.append(
-                    LedgerPart(
-                        part="weights",
-                        bytes=rest,
-                        kind="inferred",
-                        owner=self.name,
-                        expected_bytes=self.weights,
-                    )
-                )
-            else:
-                found.append(
-                    LedgerPart(
-                        part="weights",
-                        bytes=self.weights,
-                        kind=self.weights_kind,
-                        owner=self.name,
-                        expected_bytes=self.weights_expected,
-                    )
-                )
+            found.append(self._weights(None if held is None else held - (self.pool or 0)))
         if self.pool is not None:
             found.append(
                 LedgerPart(
@@ -169,6 +155,13 @@ class _Share(NamedTuple):
             kind: Kind = "calculated" if found else "measured"
             found.append(LedgerPart(part=part, bytes=left, kind=kind, owner=self.name))
         return found
+
+    def _weights(self, beside_the_pool: int | None) -> LedgerPart:
+        """Where more was calculated than is there, what is there counts."""
+        weights, kind, expected = self.weights or 0, self.weights_kind, self.weights_expected
+        if kind != "measured" and self.pool is not None and 0 < (beside_the_pool or 0) < weights:
+            weights, kind, expected = beside_the_pool or 0, "inferred", weights
+        return LedgerPart(part="weights", bytes=weights, kind=kind, owner=self.name, expected_bytes=expected)
 
     def disagreement(self, held: int | None) -> float | None:
         """How far the calculated is from what is there: pool and weights as told, and all of it as held."""
@@ -236,19 +229,7 @@ def _plain_name(model: str) -> str:
     return model.rstrip("/")
 
 
-def owner_of(process: ProcessWindow) -> str:
-    """Who a process belongs to, in one short phrase: its job, pod or user, and its pid."""
-    reading = process.reading
-    name = reading.name or "unnamed process"
-    where = (
-        f"pod {reading.namespace}/{reading.pod}"
-        if reading.pod and reading.namespace
-        else f"pod {reading.pod}"
-        if reading.pod
-        else f"Slurm job {reading.slurm_job}"
-        if reading.slurm_job
-        else f"user {reading.user}"
-        if reading.user
-        else None
-    )
-    return f"{name} (pid {reading.pid}{', ' + where if where else ''})"
+def _called(process: ProcessReading) -> str:
+    """A process in one short phrase: its name, its pid, and its pod, job or user."""
+    whose = job_of(process) or (f"user {process.user}" if process.user else None)
+    return f"{process.name or 'unnamed process'} (pid {process.pid}{', ' + whose if whose else ''})"

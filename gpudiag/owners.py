@@ -41,11 +41,14 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:-]*")
 
 def owner_of(reading: ProcessReading) -> str:
     """Whose process it is: pod, job, unit or user, whichever says most."""
+    return job_of(reading) or reading.unit or (f"user {reading.user}" if reading.user else NOBODY)
+
+
+def job_of(reading: ProcessReading) -> str | None:
+    """The pod or the Slurm job that a process belongs to."""
     if reading.pod:
         return f"pod {reading.namespace}/{reading.pod}" if reading.namespace else f"pod {reading.pod}"
-    if reading.slurm_job:
-        return f"Slurm job {reading.slurm_job}"
-    return reading.unit or (f"user {reading.user}" if reading.user else NOBODY)
+    return f"Slurm job {reading.slurm_job}" if reading.slurm_job else None
 
 
 def ownership(reading: ProcessReading, *, alone: bool = False, maybe: bool = False) -> dict[str, Any]:

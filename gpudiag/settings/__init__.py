@@ -77,8 +77,7 @@ class Option(NamedTuple):
     name: str
     sections: tuple[str, ...]
     read: Callable[[Any], Any]
-    default: Any
-    help: str
+    help: str  # with the default of the section in parentheses
     metavar: str | None = None
     variable: str | None = None
 
@@ -91,21 +90,21 @@ class Option(NamedTuple):
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("host", ("serve", "bot"), text, "127.0.0.1", "address to listen on (127.0.0.1)"),
-    Option("port", ("serve",), port, 8000, "port to listen on (8000)"),
-    Option("port", ("bot",), port, 3000, "port to listen on (3000)", variable="GPUDIAG_BOT_PORT"),
-    Option("store", ("serve",), store_url, None, "sqlite:///PATH or postgresql://… (a file of yours)", "URL"),
-    Option("keep", ("serve",), seconds, 7 * 86_400.0, "how long snapshots are kept (7d)", "SPAN"),
-    Option("public_url", ("serve", "bot"), address, None, "address under which people reach it", "URL"),
-    Option("api", ("agent",), address, "http://127.0.0.1:8000", "address of the API", "URL"),
-    Option("node", ("agent",), text, None, "name of this node (the host name)", "NAME"),
-    Option("interval", ("agent",), seconds, 10.0, "time between two snapshots (10s)", "SPAN"),
-    Option("token_file", ("agent", "bot"), path, None, "file that holds the bearer token", "FILE"),
-    Option("spool", ("agent",), path, None, "folder for snapshots that could not be sent", "FOLDER"),
-    Option("spool_bytes", ("agent",), count, 64 << 20, "how large the spool may grow (64 MiB)", "BYTES"),
-    Option("api_url", ("bot",), address, "http://127.0.0.1:8000", "address of the API", "URL"),
-    Option("state", ("bot",), path, None, "the bot's own small file", "FILE", "GPUDIAG_BOT_STATE"),
-    Option("lang", ("serve", "agent", "bot"), language, "en", "language of answers: en or ko", "LANG"),
+    Option("host", ("serve", "bot"), text, "address to listen on (127.0.0.1)"),
+    Option("port", ("serve",), port, "port to listen on (8000)"),
+    Option("port", ("bot",), port, "port to listen on (3000)", variable="GPUDIAG_BOT_PORT"),
+    Option("store", ("serve",), store_url, "sqlite:///PATH or postgresql://… (a file of yours)", "URL"),
+    Option("keep", ("serve",), seconds, "how long snapshots are kept (7d)", "SPAN"),
+    Option("public_url", ("serve", "bot"), address, "address under which people reach it", "URL"),
+    Option("api", ("agent",), address, "address of the API", "URL"),
+    Option("node", ("agent",), text, "name of this node (the host name)", "NAME"),
+    Option("interval", ("agent",), seconds, "time between two snapshots (10s)", "SPAN"),
+    Option("token_file", ("agent", "bot"), path, "file that holds the bearer token", "FILE"),
+    Option("spool", ("agent",), path, "folder for snapshots that could not be sent", "FOLDER"),
+    Option("spool_bytes", ("agent",), count, "how large the spool may grow (64 MiB)", "BYTES"),
+    Option("api_url", ("bot",), address, "address of the API", "URL"),
+    Option("state", ("bot",), path, "the bot's own small file", "FILE", "GPUDIAG_BOT_STATE"),
+    Option("lang", ("serve", "agent", "bot"), language, "language of answers: en or ko", "LANG"),
 )
 
 

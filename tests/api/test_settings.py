@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 import pytest
 
-from gpudiag.settings import OPTIONS, Settings, SettingsError, add_options, from_options, load
+from gpudiag.settings import OPTIONS, Option, Settings, SettingsError, add_options, from_options, load
+from gpudiag.words.units import exactly
 
 
 def written(tmp_path: Path, text: str) -> str:
@@ -147,8 +149,21 @@ def test_every_option_has_a_flag_a_variable_and_a_key(section: str) -> None:
 
     assert isinstance(settings, Settings)
     assert {option.name for option in chosen} == set(type(getattr(settings, section)).__slots__)
-    for option in chosen:
-        assert (
-            option.default == getattr(load(environ={}).__getattribute__(section), option.name)
-            or not option.default
-        )
+
+
+TELL_THEIR_DEFAULT = [
+    pytest.param(option, section, found[1], id=f"{section} {option.flag}")
+    for option in OPTIONS
+    for section in option.sections
+    if (found := re.search(r" \((\d\S*( \w+)?)\)$", option.help))
+]
+
+
+@pytest.mark.parametrize(("option", "section", "told"), TELL_THEIR_DEFAULT)
+def test_the_help_of_an_option_tells_the_default_that_holds(option: Option, section: str, told: str) -> None:
+    holds = getattr(getattr(load(environ={}), section), option.name)
+
+    if option.name.endswith("_bytes"):
+        assert told == exactly(option.name, holds)
+    else:
+        assert option.read(told) == holds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import statistics
 import sys
 import time
@@ -52,24 +51,25 @@ def seconds_of(work: Callable[[], object]) -> float:
     return quickest(times)
 
 
-def fresh(snapshot: Snapshot) -> list[Snapshot]:
-    """Copies of a snapshot with samples, as they come off the wire, ten seconds apart."""
-    body = msgspec.json.encode(snapshot)
-    copies = []
-    for number in range(1, ROUNDS * TIMES + 1):
-        copied = msgspec.json.decode(body, type=Snapshot)
-        copied.taken_at += 10 * number
-        copies.append(copied)
-    return copies
+class _OffTheWire(Window):
+    """Keeps what a situation reports as an agent would send it."""
+
+    def __init__(self) -> None:
+        super().__init__("bench")
+        self.taken: list[bytes] = []
+
+    def add(self, snapshot: Snapshot, received_at: float | None = None) -> None:
+        self.taken.append(msgspec.json.encode(snapshot))
 
 
-def with_samples(situation: Situation) -> Snapshot:
-    caught: list[Snapshot] = []
-    window, situation.window = situation.window, Window("bench")
-    situation.window.add = lambda snapshot, received_at=None: caught.append(copy.deepcopy(snapshot))  # type: ignore[method-assign]
-    situation.reports()
+def what_follows(situation: Situation) -> list[Snapshot]:
+    """The next snapshots of a situation that goes on as it is: one for each time it is folded in."""
+    window, wire = situation.window, _OffTheWire()
+    situation.window = wire
+    for _ in range(ROUNDS * TIMES):
+        situation.reports()
     situation.window = window
-    return caught[0]
+    return [msgspec.json.decode(body, type=Snapshot) for body in wire.taken]
 
 
 def main() -> int:
@@ -79,8 +79,8 @@ def main() -> int:
     for name, build in SITUATIONS.items():
         situation = build()
         window = situation.window
-        copies = iter(fresh(with_samples(situation)))
-        fold = seconds_of(lambda: window.add(next(copies)))  # noqa: B023
+        following = iter(what_follows(situation))
+        fold = seconds_of(lambda: window.add(next(following)))  # noqa: B023
 
         def judged(window: Window = window) -> object:
             window.rest()  # as after a new snapshot

@@ -6,7 +6,7 @@ Of each GPU there are the few values that a picture of its day needs; the rest a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from api.judging.nodes import SILENT_INTERVALS
@@ -38,16 +38,45 @@ def _families(here: Parts) -> Iterator[str]:
     now = here.answers.now()
     states = here.judge.judged()
     yield _family("gpudiag_build_info", "gauge", "The running version.", [(_labels(version=__version__), 1)])
+    yield _severities(here, states)
+    yield from _findings(here, states, now)
+    ages = [(_labels(node=state.name), round(state.window.age(now), 1)) for state in states]
+    yield _family("gpudiag_snapshot_age_seconds", "gauge", "Age of a node's newest snapshot.", ages)
+    yield from _gpu_readings(states, now)
+    for name, kind, text, value in OF_THE_SERVER:
+        yield _family(f"gpudiag_{name}", kind, text, [("", value(here))])
+
+
+OF_THE_SERVER: tuple[tuple[str, str, str, Callable[[Parts], float]], ...] = (
+    ("snapshots_stored_total", "counter", "Snapshots stored.", lambda here: here.writer.stored),
+    ("snapshots_duplicate_total", "counter", "Snapshots that came again.",
+     lambda here: here.writer.duplicates),
+    ("reports_refused_total", "counter", "Reports refused because the queue was full.",
+     lambda here: here.writer.refused),
+    ("store_commits_total", "counter", "Transactions of the writer.", lambda here: here.writer.commits),
+    ("reports_waiting", "gauge", "Reports in the queue.", lambda here: here.writer.waiting),
+    ("store_trouble", "gauge", "1 while the store cannot be written.",
+     lambda here: int(here.writer.trouble is not None)),
+    ("store_log_kept_bytes", "gauge",
+     "Bytes in SQLite's log that another program's transaction keeps from being moved into the file.",
+     lambda here: here.store.kept_log.bytes),
+    ("start_time_seconds", "gauge", "When this server started.", lambda here: here.started_at),
+)  # fmt: skip
+"""Name, kind, what it is, and where it is kept."""
+
+
+def _severities(here: Parts, states: Iterable[NodeState]) -> str:
     counts = dict.fromkeys(SEVERITY_ORDER, 0)
     for state in states:
         counts[here.judge.verdict(state, "en")["severity"]] += 1
-    yield _family(
-        "gpudiag_nodes", "gauge", "Nodes by the severity of their verdict.",
-        [(_labels(severity=severity), count) for severity, count in counts.items()],
-    )  # fmt: skip
+    values = [(_labels(severity=severity), count) for severity, count in counts.items()]
+    return _family("gpudiag_nodes", "gauge", "Nodes by the severity of their verdict.", values)
+
+
+def _findings(here: Parts, states: Iterable[NodeState], now: float) -> Iterator[str]:
     found: list[tuple[str, float]] = []
     since: list[tuple[str, float]] = []
-    for node, finding, quiet in _findings(here, states, now):
+    for node, finding, quiet in _open_findings(here, states, now):
         known = {
             "node": node,
             "gpu": None if finding.gpu is None else str(finding.gpu),
@@ -59,38 +88,8 @@ def _families(here: Parts) -> Iterator[str]:
         found.append((told, 1))
         if finding.since is not None:
             since.append((_labels(**known), round(finding.since, 3)))
-    ages = [(_labels(node=state.name), round(state.window.age(now), 1)) for state in states]
     yield _family("gpudiag_finding", "gauge", "A finding that is open now.", found)
     yield _family("gpudiag_finding_since_timestamp_seconds", "gauge", "When it opened.", since)
-    yield _family("gpudiag_snapshot_age_seconds", "gauge", "Age of a node's newest snapshot.", ages)
-    yield from _gpu_readings(states, now)
-    writer = here.writer
-    for name, kind, text, value in (
-        ("gpudiag_snapshots_stored_total", "counter", "Snapshots stored.", writer.stored),
-        ("gpudiag_snapshots_duplicate_total", "counter", "Snapshots that came again.", writer.duplicates),
-        (
-            "gpudiag_reports_refused_total",
-            "counter",
-            "Reports refused because the queue was full.",
-            writer.refused,
-        ),
-        ("gpudiag_store_commits_total", "counter", "Transactions of the writer.", writer.commits),
-        ("gpudiag_reports_waiting", "gauge", "Reports in the queue.", writer.waiting),
-        (
-            "gpudiag_store_trouble",
-            "gauge",
-            "1 while the store cannot be written.",
-            int(writer.trouble is not None),
-        ),
-        (
-            "gpudiag_store_log_kept_bytes",
-            "gauge",
-            "Bytes in SQLite's log that another program's transaction keeps from being moved into the file.",
-            here.store.kept_log.bytes,
-        ),
-        ("gpudiag_start_time_seconds", "gauge", "When this server started.", here.started_at),
-    ):
-        yield _family(name, kind, text, [("", value)])
 
 
 def _gpu_readings(states: Iterable[NodeState], now: float) -> Iterator[str]:
@@ -106,7 +105,7 @@ def _gpu_readings(states: Iterable[NodeState], now: float) -> Iterator[str]:
         yield _family(f"gpudiag_gpu_{name}", "gauge", text, values)
 
 
-def _findings(
+def _open_findings(
     here: Parts, states: Iterable[NodeState], now: float
 ) -> Iterator[tuple[str, Finding, str | None]]:
     """(node, finding, why nobody is to be told): one however many processes or events a rule names."""

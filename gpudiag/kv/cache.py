@@ -15,7 +15,7 @@ from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Laten
 from gpudiag.kv.shape import ModelShape, count_parts
 
 INDEXER_SCALE_EVERY = 128  # one f32 scale per 128 fp8 elements of an indexer key
-INDEX_KEY_BYTES = 2  # of a block index, in vLLM 0.33 whatever the cache's dtype (`models/minimax_m3`)
+INDEX_KEY_BYTES = 2  # of a block index, in vLLM 0.33 whatever the cache's dtype (`minimax_m3`, `qwen4_exp`)
 ROPE_BYTES = 2  # the rope part of a wide fp8 row stays at 16 bits
 V4_ROW = 584  # 448 fp8 + 64 × 2 rope + 8 scale: one compressed or window row of DeepSeek V4
 
@@ -175,7 +175,11 @@ def _conv_width(part: State, tp: int) -> int:
 def _attention_rate(part: Attention, storage: Storage) -> int:
     heads = max(1, part.kv_heads // storage.tp)  # replicated when there are more GPUs than heads
     row = _row(storage.dtype, heads, part.key_dim, part.value_dim)
-    return row + INDEX_KEY_BYTES * part.index_dim
+    return row + index_key_rate(part)
+
+
+def index_key_rate(part: Attention) -> int:
+    return -(-INDEX_KEY_BYTES * part.index_dim // part.index_pool)
 
 
 def _row(dtype: CacheDtype, heads: int, key_dim: int, value_dim: int) -> int:

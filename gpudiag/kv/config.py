@@ -43,7 +43,9 @@ NUMBERS = frozenset(  # one word each, for a column of 130 lines would hide the 
     encoder_ffn_dim image_size patch_size max_num_tiles
     num_mem_blocks adapter_rank attention_hidden_size block_multiple_of block_ffn_dim_multiplier
     moe_hidden_size zero_expert_num layer_group_size index_kpool altup_num_inputs
-    laurel_rank bits w_bit num_bits""".split()  # noqa: SIM905
+    laurel_rank indexer_head_dim indexer_n_heads indexer_compress_ratio hc_count hc_lowrank ple_embed_dim
+    ple_conv_kernel_size ngram_size
+    bits w_bit num_bits""".split()  # noqa: SIM905
 )
 # Those of them that may hold one value per layer.
 LISTS = frozenset(
@@ -103,6 +105,7 @@ FORMS: dict[str, tuple[type, ...]] = {
             "kda_layers",
             "sparse_attention_freq",
             "indexer_types",
+            "ple_layer_ids",
         ),
         (list,),
     ),

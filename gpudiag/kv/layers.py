@@ -14,7 +14,8 @@ class Attention:
     """Keys and values of every token, or of the last `window` ones.
 
     `chunked`: the window does not slide, it starts anew every `window` tokens (Llama 4).
-    `index_dim`: width of an extra key per token that a block-sparse layer searches (MiniMax-M3).
+    `index_dim`: width of an extra key that a block-sparse layer searches, one per token (MiniMax-M3) or
+    one for `index_pool` of them (Qwen 4).
     """
 
     kv_heads: int
@@ -24,6 +25,7 @@ class Attention:
     window: int | None = None
     chunked: bool = False
     index_dim: int = 0
+    index_pool: int = 1
 
 
 @dataclass(frozen=True, slots=True)

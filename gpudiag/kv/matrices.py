@@ -24,7 +24,14 @@ QKV_BIAS = {
 }
 
 # Families whose attention ends in a gate as wide as its queries. Those of Qwen can be told to leave it out.
-OUTPUT_GATE = ("afmoe", "muse_spark_text", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
+OUTPUT_GATE = (
+    "afmoe",
+    "muse_spark_text",
+    "qwen3_next",
+    "qwen3_5_text",
+    "qwen3_5_moe_text",
+    "qwen4_exp_text",
+)
 
 
 class Matrices(NamedTuple):
@@ -72,6 +79,9 @@ class Mixer:
         yield Matrices("attention", self.hidden * (query + gate + output))
         width = part.kv_heads * (part.key_dim + part.value_dim)
         yield Matrices("kv", self.hidden * width, most_shards=part.kv_heads)
+        if part.index_pool > 1:
+            index = (int(self.config.text.get("indexer_n_heads") or 1) + 1) * part.index_dim
+            yield Matrices("indexer", self.hidden * index, sharded=False)
         if self.config.family in QKV_BIAS or self.config.flag("attention_bias", "qkv_bias"):
             biases = query + part.kv_heads * (part.key_dim + part.value_dim)
             yield Matrices("bias", biases, linear=False)

@@ -40,6 +40,7 @@ PER_LAYER = (
     "compress_ratios",
     "indexer_types",
     "per_layer_config",
+    "ple_layer_ids",
 )
 
 
@@ -199,8 +200,11 @@ def _notes(config: Config, layers: Layers) -> list[Note]:
         notes.append(note("family-assumed", family=config.family or "?"))
     if CompressedLatent in kinds:
         notes.append(note("beta-v4"))
-    if any(isinstance(part, Attention) and part.index_dim for parts in layers for part in parts):
-        notes.append(note("beta-index"))
+    indexed = [part for parts in layers for part in parts if isinstance(part, Attention) and part.index_dim]
+    if indexed:
+        notes.append(note("beta-index" if indexed[0].index_pool == 1 else "beta-index-pool"))
+    if config.text.get("ple_layer_ids"):
+        notes.append(note("beta-n-grams"))
     if any(isinstance(part, Latent) and part.index_pool > 1 for parts in layers for part in parts):
         notes.append(note("beta-pool"))
     if CrossAttention in kinds:

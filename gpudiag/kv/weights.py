@@ -15,13 +15,14 @@ from gpudiag.kv.cache import partition
 from gpudiag.kv.config import Config
 from gpudiag.kv.families import ties_embeddings
 from gpudiag.kv.feedforward import FeedForward
-from gpudiag.kv.layers import Attention, CrossAttention, Part
+from gpudiag.kv.layers import Attention, CrossAttention, Part, State
 from gpudiag.kv.matrices import Matrices, Mixer
 from gpudiag.kv.quantization import Format
 from gpudiag.kv.shape import ModelShape
 from gpudiag.kv.shared import own_matrices, shared_matrices, shares_blocks
 from gpudiag.kv.towers import tower_matrices
 from gpudiag.kv.traits import heads
+from gpudiag.kv.traits.recurrent import N_GRAMS
 
 # Kernels for MXFP4 pad experts to multiples of this; 6 to 9 % of the weights were measured for gpt-oss.
 PADDED_TO = 256
@@ -190,7 +191,23 @@ class WeightCount:
             else:
                 yield from (one for one in self.mixer.matrices(part) if not (reuses and one.part == "kv"))
         yield from self.feed_forward.matrices(index, bool(parts))
+        yield from self._streams(parts)
         yield Matrices("norm", 2 * self.hidden, linear=False, sharded=False)
+
+    def _streams(self, parts: tuple[Part, ...]) -> Iterator[Matrices]:
+        """Qwen 4 mixes several residual streams through a narrow middle, before attention and before experts.
+
+        A layer that looks n-grams up projects them to all streams; their table lies with the host.
+        """
+        narrow = int(self.config.text.get("hc_lowrank") or 0)
+        if not narrow:
+            return
+        count = int(self.config.text.get("hc_count") or 1)
+        wide = count * self.hidden
+        yield Matrices("streams", 2 * wide * (2 * narrow + count), sharded=False)
+        if any(isinstance(part, State) and part.design == N_GRAMS for part in parts):
+            looked_up = int(self.config.text.get("ple_embed_dim") or self.hidden)
+            yield Matrices("streams", looked_up * (wide + self.hidden), sharded=False)
 
 
 def stated_bytes(index: Any) -> int | None:

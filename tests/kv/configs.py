@@ -287,6 +287,33 @@ QWEN35_27B: Config = {
     },
 }
 
+QWEN_4: Config = {  # the geometry of Qwen3.8-Flash-Next, as far as start logs and loaders tell it
+    "architectures": ["Qwen4ExpForConditionalGeneration"],
+    "model_type": "qwen4_exp",
+    "text_config": {
+        **QWEN35_27B["text_config"],
+        "model_type": "qwen4_exp_text",
+        "hidden_size": 2560,
+        "num_hidden_layers": 48,
+        "num_key_value_heads": 2,
+        "layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 12,
+        "num_experts": 512,
+        "moe_intermediate_size": 640,
+        "shared_expert_intermediate_size": 640,
+        "hc_count": 4,
+        "hc_lowrank": 320,
+        "ple_layer_ids": [2],
+        "ple_embed_dim": 2560,
+        "ple_conv_kernel_size": 4,
+        "ngram_size": 3,
+        "indexer_n_heads": 24,
+        "indexer_kv_heads": 1,
+        "indexer_head_dim": 128,
+        "indexer_compress_ratio": 4,
+        "tie_word_embeddings": False,
+    },
+}
+
 NEMOTRON_NANO: Config = {
     "model_type": "nemotron_h",
     "hidden_size": 4480,

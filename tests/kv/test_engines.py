@@ -188,6 +188,35 @@ def test_what_prefix_caching_is_taken_for_is_said(options, said):
     assert {said} == {key for key in keys if key.startswith("vllm-state")}
 
 
+def test_qwen_4_on_vllm_packs_index_keys_beside_its_pages():
+    """Eight GPUs: "attention block size to 400", 37.37 GiB for 3,046,184 tokens at 262,144 a request."""
+    options = {"engine": "vllm", "tp": 8, "kv_dtype": "bf16", "enable_prefix_caching": False}
+    pool = round(37.37 * GIB)
+    answer = ask(configs.QWEN_4, max_model_len=262_144, kv_cache_memory_bytes=pool, **options)
+    tail, pooling = groups(answer)[3], groups(answer)[-1]
+
+    assert {400} == {group.tokens for group in groups(answer)}
+    assert answer.pool_tokens == pytest.approx(3_046_184, rel=0.0005)
+    assert (len(groups(answer)), tail.state, pooling.positions) == (6, 1, 1)
+
+
+def test_a_draft_layer_of_qwen_4_widens_its_blocks():
+    """One GB10 with two draft tokens: 1,600."""
+    answer = ask(configs.QWEN_4, engine="vllm", kv_dtype="bf16", num_speculative_tokens=2)
+
+    assert groups(answer)[0].tokens == 1600
+
+
+def test_every_gpu_keeps_the_whole_tail_of_n_grams():
+    """llama.cpp: 112.57 MiB of recurrent state over 48 layers."""
+    alone = ask(configs.QWEN_4, engine="llama.cpp").fixed_bytes_per_request
+    one, four = (ask(configs.QWEN_4, tp=tp).fixed_bytes_per_request for tp in (1, 4))
+    tail = 9 * 4 * 2560 * 2
+
+    assert alone / MIB == pytest.approx(112.57, abs=0.005)
+    assert one - tail == 4 * (four - tail)
+
+
 def test_decode_context_parallelism_divides_the_tokens_of_a_latent():
     options = {"engine": "vllm", "tp": 8, "max_model_len": 131_072, "kv_cache_memory_bytes": 20 * GIB}
     whole, shared = (ask(configs.DEEPSEEK_V3, dcp=dcp, **options) for dcp in (1, 8))

@@ -199,6 +199,15 @@ def test_indexed_attention_is_read_where_its_indexer_is_known():
         ask({**configs.LLAMA_8B, "layer_types": ["indexed_attention"] * 32})
 
 
+@pytest.mark.parametrize("name", ["full_attention", "qwen_sparse_attention", "indexed_attention"])
+def test_qwen_4_keeps_an_index_key_for_four_tokens_whatever_its_layers_are_called(name):
+    text = {**configs.QWEN_4["text_config"], "layer_types": (["linear_attention"] * 3 + [name]) * 12}
+    answer = ask({**configs.QWEN_4, "text_config": text})
+
+    assert answer.bytes_per_token == 12 * (2 * 2 * 256 * 2 + 128 * 2 // 4)
+    assert "beta-index-pool" in {note.key for note in answer.notes}
+
+
 @pytest.mark.parametrize(
     "config",
     [

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from gpudiag.kv.cache import fullest, partition, rate, state_bytes
+from gpudiag.kv.cache import fullest, index_key_rate, partition, rate, state_bytes
 from gpudiag.kv.engines.base import GIB, Budget, Engine
 from gpudiag.kv.engines.compressed import BLOCK as COMPRESSED_BLOCK
 from gpudiag.kv.engines.compressed import compressed_plan
 from gpudiag.kv.engines.plan import Group, Plan
 from gpudiag.kv.layers import Attention, CompressedLatent, CrossAttention, Latent, Part, State
 from gpudiag.kv.note import Note, note
+from gpudiag.kv.traits.recurrent import N_GRAMS
 
 BLOCK = 16
 LATENT_BLOCK = 64
@@ -77,13 +78,14 @@ class Vllm(Engine):
                 counts[spec] = counts.get(spec, 0) + count
                 parts.setdefault(spec, part)
         base, page = self._pages(list(parts.values()))
-        most, least = max(counts.values()), min(counts.values())
-        size = most if most < 1.5 * least else least
+        size = _layers_per_group([count for spec, count in counts.items() if not _rides(parts[spec])])
         groups: list[Group] = []
         numbers = {spec: -(-count // size) for spec, count in counts.items()}
         for spec, number in numbers.items():
             tokens = self._tokens_per_page(parts[spec], page, base)
             groups += [self._group(parts[spec], tokens)] * number
+        if any(isinstance(part, Attention) and part.index_pool > 1 for part in parts.values()):
+            groups.append(Group(base, positions=1))  # raw keys of the tokens that are not pooled yet
         longest = max(-(-count // numbers[spec]) for spec, count in counts.items())
         if len(self.stages) > 1:
             longest = self._most_on_a_stage(numbers)
@@ -95,7 +97,8 @@ class Vllm(Engine):
 
     def _pages(self, parts: list[Part]) -> tuple[int, int]:
         """(tokens per attention block, bytes of a page). A state page is padded to an attention page."""
-        rates = [rate(part, self.storage) for part in parts if not isinstance(part, (State, CrossAttention))]
+        growing = [part for part in parts if not isinstance(part, (State, CrossAttention))]
+        rates = [rate(part, self.storage) for part in growing]
         states = [state_bytes(part, self.storage) for part in parts if isinstance(part, State)]
         asked = self.setup.block_size or BLOCK
         if not states:
@@ -103,7 +106,8 @@ class Vllm(Engine):
         if not rates:
             return asked, max(states)
         unit = max(asked, 128 if any(isinstance(part, Latent) for part in parts) else BLOCK)
-        needed = unit * -(-max(states) // (unit * max(rates)))
+        keys = [one - _index_rate(part) for part, one in zip(growing, rates, strict=True)]
+        needed = unit * -(-max(states) // (unit * max(keys)))
         tokens = max(asked, needed)
         return tokens, tokens * max(rates)
 
@@ -277,6 +281,20 @@ class Vllm(Engine):
         if len(groups) > 1 and any(group.state for group in groups):
             found.append(self._on_states(max(group.state for group in groups)))
         return found
+
+
+def _layers_per_group(counts: list[int]) -> int:
+    most, least = max(counts), min(counts)
+    return most if most < 1.5 * least else least
+
+
+def _rides(part: Part) -> bool:
+    """Whether so few layers keep this that others decide how large a group is."""
+    return isinstance(part, State) and part.design == N_GRAMS
+
+
+def _index_rate(part: Part) -> int:
+    return index_key_rate(part) if isinstance(part, Attention) and part.index_pool > 1 else 0
 
 
 def _kind(part: Part) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gpudiag.kv.config import Config, positive
@@ -97,7 +98,16 @@ def attention(config: Config, layer: int) -> tuple[Attention, ...]:
     heads = kv_heads(config, layer)
     if heads == 0:
         return ()
-    return (Attention(heads, query_heads(config, layer), head_dim(config, layer), value_dim(config, layer)),)
+    part = Attention(heads, query_heads(config, layer), head_dim(config, layer), value_dim(config, layer))
+    if has_indexer(config):
+        pool = config.number("indexer_compress_ratio", default=1)
+        part = replace(part, index_dim=config.number("indexer_head_dim"), index_pool=pool)
+    return (part,)
+
+
+def has_indexer(config: Config) -> bool:
+    """Qwen 4: every layer that attends also keeps one key for a few tokens, and searches those first."""
+    return bool(config.text.get("indexer_head_dim")) and bool(config.text.get("indexer_n_heads"))
 
 
 def _multi_query(config: Config) -> bool:

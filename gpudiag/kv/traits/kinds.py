@@ -12,14 +12,16 @@ from gpudiag.kv.traits import encoder, heads, latent, patterns, recurrent
 
 Parts = tuple[Part, ...]
 
-# transformers 5 calls sparse layers so; only the indexer of latent attention is known, not those of Qwen 4.
+# transformers 5 calls sparse layers so: those of latent attention and of Qwen 4, whose files say it in two
+# other ways.
 INDEXED = "indexed_attention"
 
 
 def parts_of(kind: str, config: Config, layer: int) -> Parts:
     """What layer number `layer`, of this kind, keeps. Raises UnknownLayer that names the kind."""
     reader = KINDS.get(kind)
-    if reader is None or (kind == INDEXED and not latent.has_indexer(config)):
+    unindexed = not (latent.has_indexer(config) or heads.has_indexer(config))
+    if reader is None or (kind == INDEXED and unindexed):
         known = ", ".join(sorted(name for name in KINDS if " " not in name))
         raise UnknownLayer("refused-layer-kind", layer=layer, kind=kind, known=known)
     return reader(config, layer)
@@ -103,7 +105,7 @@ def mamba(config: Config, layer: int) -> Parts:
 def linear(config: Config, layer: int) -> Parts:
     """transformers 5 calls every layer with a state so; the keys beside it tell which design it is."""
     if config.has("linear_num_value_heads"):
-        return recurrent.gated_delta(config, layer)
+        return (*recurrent.gated_delta(config, layer), *recurrent.n_grams(config, layer))
     if config.has("linear_num_heads"):
         return recurrent.kda(config, layer)
     if _second_mamba(config) or config.family == "zamba":
@@ -132,6 +134,7 @@ KINDS: dict[str, Callable[[Config, int], Parts]] = {
     "chunked_attention": chunked,
     "deepseek_sparse_attention": full,
     INDEXED: full,
+    "qwen_sparse_attention": full,
     "block attention": block_attention,
     "block sparse": block_sparse,
     "compressed": latent.compressed,

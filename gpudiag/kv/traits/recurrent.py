@@ -9,6 +9,8 @@ from gpudiag.kv.errors import KvError
 from gpudiag.kv.layers import Part, State
 from gpudiag.kv.traits.heads import head_dim, hidden_size, query_heads
 
+N_GRAMS = "n-grams"
+
 
 def mamba1(config: Config, layer: int) -> tuple[Part, ...]:
     inner = _inner(config)
@@ -37,6 +39,18 @@ def gated_delta(config: Config, layer: int) -> tuple[Part, ...]:
     width = 2 * keys * key_dim + values * value_dim
     matrix = values * value_dim * key_dim
     return (State("gated delta", kernel, width, matrix, values, matrix_dtype=_asked(config)),)
+
+
+def n_grams(config: Config, layer: int) -> tuple[Part, ...]:
+    """Qwen 4: some layers, counted from 1, convolve what they look up for the last tokens.
+
+    The tail is as wide as all residual streams, and every GPU keeps the whole of it.
+    """
+    if layer + 1 not in (config.text.get("ple_layer_ids") or ()):
+        return ()
+    width = hidden_size(config) * config.number("hc_count", default=1)
+    columns = (config.number("ple_conv_kernel_size", default=4) - 1) * config.number("ngram_size", default=3)
+    return (State(N_GRAMS, columns + 1, 0, 0, 0, groups=1, group_width=width),)
 
 
 def kda(config: Config, layer: int) -> tuple[Part, ...]:

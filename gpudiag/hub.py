@@ -51,7 +51,10 @@ def read_model(name: str) -> HubModel:
     path = _download(name, "config.json")
     if path is None:
         raise HubError("refused-hub-config", name=name)
-    index = _download(name, "model.safetensors.index.json", optional=True)
+    try:
+        index = _download(name, "model.safetensors.index.json")
+    except HubError:  # the config answers without it
+        index = None
     return HubModel(_json(path, name), stated_bytes(_json(index, name)) if index else None)
 
 
@@ -97,7 +100,8 @@ def is_hub_id(name: str) -> bool:
     return bool(_HUB_ID.fullmatch(name)) and ".." not in name and len(name) <= 96
 
 
-def _download(name: str, file: str, optional: bool = False) -> str | None:
+def _download(name: str, file: str) -> str | None:
+    """The path of one file, in the local cache or got from the hub; None where the model has none such."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import (
         EntryNotFoundError,
@@ -114,11 +118,10 @@ def _download(name: str, file: str, optional: bool = False) -> str | None:
         raise HubError("refused-hub-id", name=name) from None
     except (LocalEntryNotFoundError, EntryNotFoundError):
         pass
-    if constants.HF_HUB_OFFLINE or not _reachable(constants.ENDPOINT):
-        if optional:
-            return None
-        offline = constants.HF_HUB_OFFLINE
-        raise HubError("refused-hub-offline" if offline else "refused-hub-away", name=name)
+    if constants.HF_HUB_OFFLINE:
+        raise HubError("refused-hub-offline", name=name)
+    if not _reachable(constants.ENDPOINT):
+        raise HubError("refused-hub-away", name=name)
     logging.getLogger("huggingface_hub").setLevel(
         logging.ERROR
     )  # its warnings would stand beside our sentence
@@ -129,14 +132,10 @@ def _download(name: str, file: str, optional: bool = False) -> str | None:
     except RepositoryNotFoundError:
         raise HubError("refused-hub-unknown", name=name) from None
     except LocalEntryNotFoundError:
-        if optional:
-            return None
         raise HubError("refused-hub-away", name=name) from None
     except EntryNotFoundError:
         return None
     except (HfHubHTTPError, OSError, ValueError):
-        if optional:
-            return None
         raise HubError("refused-hub-away", name=name) from None
 
 

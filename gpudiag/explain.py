@@ -5,6 +5,7 @@ Pure apart from reading the packaged pages. Numbers stay numbers; texts are in t
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -492,6 +493,7 @@ def _plain(value: Any) -> Any:
     return (plain(value) if value else None) if isinstance(value, str) else value
 
 
+@lru_cache(maxsize=4096)  # a fleet's list writes the same moments each time
 def iso(at: float | None) -> str | None:
     """A moment in UTC, as every answer writes it."""
     if at is None or not 0 <= at < 1e11:

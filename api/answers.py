@@ -73,23 +73,31 @@ class Answers:
         severity: str | None = None,
         after: Place | None = None,
         most: int | None = None,
+        skip: int = 0,
     ) -> list[dict[str, Any]]:
         """Nodes as `GET /v1/nodes` lists them, worst first: those of one severity, and `most` of them."""
         now = self.now()
         self.judge.see_others()
-        return [self.listed(state, language, now) for state in self.judge.worst_first(severity, after)[:most]]
+        states = self.judge.worst_first(severity, after)[skip:]
+        return [self.listed(state, language, now) for state in states[:most]]
+
+    def counts(self) -> dict[str, int]:
+        """How many nodes have each severity that one has."""
+        return self.judge.counts()
 
     def fleet_findings(self, language: Language) -> list[dict[str, Any]]:
         """What is open about several nodes together."""
         return [self.worded(FLEET, f, "agent", language) for f in self.judge.together.findings]
 
     def listed(self, state: NodeState, language: Language, now: float) -> dict[str, Any]:
-        window = state.window
-        gpus = len(window.latest.gpus) if window.latest else (state.stored or {}).get("gpus", 0)
+        window, load = state.window, state.load_at(now)
         return {
             "node": plain(state.name),
             "verdict": self.judge.verdict(state, language),
-            "gpus": gpus,
+            "gpus": load.gpus,
+            "memory_used_bytes": load.memory_used_bytes,
+            "memory_total_bytes": load.memory_total_bytes,
+            "utilization_percent": load.utilization_percent,
             "age_seconds": round(window.age(now), 1),
             "changed_at": iso(state.changed_at),
             "source": window.latest.source if window.latest else None,

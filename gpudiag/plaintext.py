@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterator
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from gpudiag.words import language_of, units, words
@@ -50,16 +52,18 @@ def fleet_text(
     items: list[dict[str, Any]],
     language: str | None = None,
     *,
+    now: float,
     together: Collection[dict[str, Any]] = (),
     width: int = WIDTH,
     colour: bool = False,
     site: str = "",
 ) -> str:
-    """The fleet, a line a node, worst first as it comes; before it what is found of many nodes `together`.
+    """The fleet, worst first as it comes; before it what is found of many nodes `together`.
 
+    A node has a line with its verdict, as `grep critical` finds it, and one with what its GPUs hold and do.
     `site` is where the API is reached, to be asked about the worst node next.
     """
-    return _Layout(language, width, colour, site).fleet(items, together)
+    return _Layout(language, width, colour, site).fleet(items, together, now)
 
 
 class _Layout:
@@ -103,7 +107,7 @@ class _Layout:
                 parts.append(label["experimental"])
         age = diagnosis["observed"].get("age_seconds")
         if age is not None and diagnosis["source"] in ("agent", "simulated"):
-            parts.append(label["data_age"].format(age=units.duration(age, self.language)))
+            parts.append(label["data_age"].format(age=units.age(age, self.language)))
         parts.append(self.words.SOURCE[diagnosis["source"]])
         return " · ".join(parts)
 
@@ -122,7 +126,7 @@ class _Layout:
                 pad(f"GPU {gpu['index']}", 7),
                 pad(str(self.words.SEVERITY[gpu["verdict"]["severity"]]), 11),
                 pad(f"util {_or_na(r['utilization_percent'], units.percent)}", 11),
-                pad(_memory(r), 20),
+                pad(f"mem {_held(r, 'N/A')}", 20),
                 pad(_power(r), 13),
                 _or_na(r["temperature_celsius"], lambda v: f"{v:.0f} °C"),
             ]
@@ -254,7 +258,7 @@ class _Layout:
 
     # ---- the fleet
 
-    def fleet(self, items: list[dict[str, Any]], together: Collection[dict[str, Any]]) -> str:
+    def fleet(self, items: list[dict[str, Any]], together: Collection[dict[str, Any]], now: float) -> str:
         if not items:
             return "\n".join(wrap(self.words.LABEL["no_nodes"], self.width)) + "\n"
         name = min(24, max(cells(item["node"]) for item in items))
@@ -263,18 +267,39 @@ class _Layout:
         for finding in together:
             lines += wrap(f"{self.severity(finding['severity'])}  {finding['headline']}", self.width, "  ")
         lines += [""] if together else []
-        for item in items:
+        for item, load in zip(items, self.loads(items, now), strict=True):
             verdict = item["verdict"]
             plain_word = str(self.words.SEVERITY[verdict["severity"]])
             shown = self.severity(verdict["severity"]) + " " * (word - cells(plain_word))
             start = f"{pad(cut(item['node'], name), name)}  {shown}  "
-            lines.append(start + cut(verdict["headline"], self.width - name - word - 4))
+            lines += [start + cut(verdict["headline"], self.width - name - word - 4), load]
         if self.site and items[0]["verdict"]["severity"] != "ok":
             ask = f"curl '{self.site}/diagnose?node={items[0]['node']}'"
             lines += ["", self.words.LABEL["why_node"].format(command=ask)]
         if any(item.get("source") == "simulated" for item in items):
             lines += ["", self.words.LABEL["simulated"]]
         return "\n".join(lines) + "\n"
+
+    def loads(self, items: list[dict[str, Any]], now: float) -> list[str]:
+        """A line for each node, in columns: GPUs, memory held, utilization, since when, how old."""
+        rows = [self.load(item, now) for item in items]
+        widths = [max(map(cells, set(column))) for column in zip(*rows, strict=True)]
+        lines = ["    " + "  ".join(map(pad, row, widths)).rstrip() for row in rows]
+        fits = 4 + sum(widths) + 2 * len(widths) - 2 <= self.width
+        return lines if fits else [cut(line, self.width) for line in lines]
+
+    def load(self, item: dict[str, Any], now: float) -> tuple[str, ...]:
+        label, gpus, busy, since = (
+            self.words.LABEL, item["gpus"], item["utilization_percent"], item["changed_at"],
+        )  # fmt: skip
+        lasts = None if since is None else now - datetime.fromisoformat(since).timestamp()
+        return (
+            f"{units.UNKNOWN if gpus is None else gpus} × GPU",
+            f"mem {_held(item, units.UNKNOWN)}",
+            f"util {units.UNKNOWN if busy is None else units.percent(busy)}",
+            "" if lasts is None else label["lasts"].format(span=units.age(lasts, self.language)),
+            label["data_age"].format(age=units.age(item["age_seconds"], self.language)),
+        )
 
 
 def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:
@@ -297,6 +322,7 @@ def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:
 # ----------------------------------------------------------------------------------------- columns
 
 
+@lru_cache(maxsize=4096)  # most of a fleet's columns say the same
 def cells(text: str) -> int:
     """Columns that `text` takes in a terminal: Korean letters take two, combining marks none."""
     if text.isascii():
@@ -367,11 +393,8 @@ def _or_na(value: Any, show: Any) -> str:
     return "N/A" if value is None else str(show(value))
 
 
-def _memory(readings: dict[str, Any]) -> str:
-    used, total = readings["memory_used_bytes"], readings["memory_total_bytes"]
-    if used is None and total is None:
-        return "mem N/A"
-    return f"mem {_or_na(used, _gib)} / {_or_na(total, units.size)}"
+def _held(of: dict[str, Any], unknown: str) -> str:
+    return units.held(of["memory_used_bytes"], of["memory_total_bytes"], unknown)
 
 
 def _power(readings: dict[str, Any]) -> str:
@@ -379,7 +402,3 @@ def _power(readings: dict[str, Any]) -> str:
     if power is None:
         return "N/A W"
     return f"{power:.0f} / {limit:.0f} W" if limit else f"{power:.0f} W"
-
-
-def _gib(value: int) -> str:
-    return units.size(value).removesuffix(" GiB")

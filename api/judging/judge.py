@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
@@ -215,9 +216,8 @@ class Judge:
         """Have the node's verdict written, as lists show it."""
         if state.told != state.rank:
             state.told, state.changed_at = state.rank, now
-        latest = state.window.latest
         verdicts = {lang: self.verdict(state, lang) for lang in LANGUAGES}
-        self.feed.say(state, {"verdicts": verdicts, "gpus": len(latest.gpus) if latest else 0})
+        self.feed.say(state, {"verdicts": verdicts, "gpus": state.load_at(now).gpus})
 
     def hear_decisions(self) -> None:
         """Take over mutes and maintenance that another process stored."""
@@ -250,6 +250,11 @@ class Judge:
             return states
         wanted = -SEVERITY_ORDER.index(cast(Severity, severity))
         return [state for state in states if self._order(state)[0] == wanted]
+
+    def counts(self) -> dict[str, int]:
+        """How many nodes have each severity that one has."""
+        found = Counter(self._order(state)[0] for state in list(self.nodes.values()))
+        return {severity: found[-i] for i, severity in enumerate(SEVERITY_ORDER) if found[-i]}
 
     def _order(self, state: NodeState) -> Place:
         rank, known = state.rank, state.order

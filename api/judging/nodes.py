@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from api.judging.signs import NEVER_CALM
 from api.store.snapshots import StoredNode
 from gpudiag.changes import Key, OpenFinding
-from gpudiag.model import SEVERITY_ORDER, Checkup, Severity
+from gpudiag.model import SEVERITY_ORDER, Checkup, GpuReading, Severity
 from gpudiag.verdict import NOT_ENOUGH
 from gpudiag.window import Window
 
@@ -27,6 +28,18 @@ FAILED: Rank = ("unknown", NOT_ENOUGH)
 
 Place = tuple[int, tuple[Any, ...], str]
 """A node's place in a list: severity, then its name as people count, then the name itself."""
+
+
+class Load(NamedTuple):
+    """What a node's GPUs hold and do, as lists show it; None where it is not known of each."""
+
+    gpus: int | None = None
+    memory_used_bytes: int | None = None
+    memory_total_bytes: int | None = None
+    utilization_percent: float | None = None  # of all GPUs, their mean
+
+
+UNKNOWN_LOAD = Load()
 
 
 @dataclass(slots=True)
@@ -52,6 +65,7 @@ class NodeState:
         "judged_time",
         "last_id",
         "late_at",
+        "load",
         "loaded",
         "lock",
         "name",
@@ -85,6 +99,7 @@ class NodeState:
         self.said: dict[str, dict[str, Any]] = {}  # the diagnosis by language, until the next checkup
         self.rank: Rank | None = None  # of the verdict, as it was judged here
         self.order: tuple[Any, Place] | None = None  # a rank, and its place in a list
+        self.load: tuple[float, Load] | None = None  # at the window's time
         self.starts: dict[int, Start] = {}
         self.current: int | None = None
         self.signs = NEVER_CALM
@@ -135,6 +150,26 @@ class NodeState:
                 self.offset = 0.0 if abs(offset) < STEADY_SECONDS else offset
         return self.offset
 
+    def load_at(self, now: float) -> Load:
+        """What its GPUs hold and do now; where the newest report is old, only how many they are."""
+        window = self.window
+        latest = window.latest
+        if latest is None:
+            return Load((self.stored or {}).get("gpus"))
+        known = self.load
+        if known is None or known[0] != window.time:
+            unread = latest.nvml is not None and latest.nvml.error is not None
+            known = self.load = (window.time, UNKNOWN_LOAD if unread else load_of(latest.gpus))
+        load = known[1]
+        old = window.catches_up or is_silent(window, now) or self.is_behind
+        return Load(load.gpus) if old else load
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a process beside this one has newer reports of it, which were not read here yet."""
+        window = self.window
+        return window.received_at - window.time > SILENT_INTERVALS * window.interval
+
     def reports_at(self, now: float) -> bool:
         """Whether reports come in, be they old ones: of a past in which the server could not be reached."""
         return 0.0 <= now - self.arrived_at <= SILENT_INTERVALS * self.window.interval
@@ -144,6 +179,27 @@ class NodeState:
         self.loaded, self.last_id, self.checkup = False, 0, None
         self.starts.clear()
         self.current = None
+
+
+def load_of(gpus: Sequence[GpuReading]) -> Load:
+    """What GPUs hold and do together."""
+    if not gpus:
+        return Load(0)
+    busy = _sum([gpu.utilization_percent for gpu in gpus])
+    return Load(
+        len(gpus),
+        _sum([gpu.memory_used_bytes for gpu in gpus]),
+        _sum([gpu.memory_total_bytes for gpu in gpus]),
+        None if busy is None else round(busy / len(gpus), 1),
+    )
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    """None where one is not known: a sum that leaves it out would tell of another node."""
+    try:
+        return sum(values)
+    except TypeError:  # to look for None first takes twice as long, for every node of a fleet
+        return None
 
 
 def is_silent(window: Window, now: float) -> bool:

@@ -37,7 +37,16 @@ def fleet() -> Response:
     if wants_json():
         answer = {"items": items, "next": None}
         return json_answer({**answer, "findings": together} if together else answer)
-    return text_answer(fleet_text(items, lang, together=together, colour=_colour(), site=request.host_url))
+    return text_answer(
+        fleet_text(
+            items,
+            lang,
+            now=here.answers.now(),
+            together=together,
+            colour=_colour(),
+            site=request.host_url,
+        )
+    )
 
 
 @diagnose.get("/diagnose/<node>")

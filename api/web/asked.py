@@ -17,8 +17,16 @@ class Answers(Protocol):
 
     rules: Ruleset
 
-    def fleet(self, language: Language) -> list[dict[str, Any]]:
-        """Every node as `GET /v1/nodes` lists it, worst first."""
+    def fleet(
+        self, language: Language, severity: str | None = None, *, skip: int = 0, most: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Nodes as `GET /v1/nodes` lists them, worst first: those of one severity, `most` of them."""
+
+    def counts(self) -> dict[str, int]:
+        """How many nodes have each severity that one has."""
+
+    def now(self) -> float:
+        """The server's clock, in Unix seconds."""
 
     def diagnosis(self, node: str, language: Language, at: str | None = None) -> dict[str, Any]:
         """One node's diagnosis, as `GET /v1/nodes/{node}` answers it."""

@@ -55,39 +55,44 @@ def linked(text: str) -> Markup:
 
 
 def size(value: float | None) -> str:
-    return "–" if value is None else units.size(value)
+    return units.UNKNOWN if value is None else units.size(value)
 
 
 def reading(value: Any, name: str, language: str) -> str:
     """One reading with its unit; what is not known is a dash. Watts are whole, as nvidia-smi shows them."""
     if value is None:
-        return "–"
+        return units.UNKNOWN
     return units.show(name, round(value) if name.endswith("_watts") else value, language)
 
 
-def span(seconds: float | None, language: str) -> str:
-    return "–" if seconds is None else units.duration(seconds, language)
+def age(seconds: float | None, language: str) -> str:
+    return units.UNKNOWN if seconds is None else units.age(seconds, language)
 
 
 def ago(moment: str | float | None, language: str, now: float | None = None) -> str:
     """How long ago an ISO time or Unix time was."""
     if moment is None:
-        return "–"
+        return units.UNKNOWN
     at = moment if isinstance(moment, (int, float)) else datetime.fromisoformat(moment).timestamp()
-    return units.duration(max(0.0, (time.time() if now is None else now) - at), language)
+    return units.age((time.time() if now is None else now) - at, language)
 
 
 def clock(moment: str | None) -> str:
     """An ISO time to the second, in UTC."""
-    return "–" if moment is None else moment.replace("T", " ").replace("Z", " UTC")
+    return units.UNKNOWN if moment is None else moment.replace("T", " ").replace("Z", " UTC")
 
 
 def whole(value: float | None) -> str:
-    return "–" if value is None else units.number(value)
+    return units.UNKNOWN if value is None else units.number(value)
+
+
+def held(of: dict[str, Any]) -> str:
+    """Memory held of the whole."""
+    return units.held(of["memory_used_bytes"], of["memory_total_bytes"])
 
 
 def share(part: float | None, total: float | None) -> str:
-    return "–" if part is None or not total else units.percent(100 * part / total)
+    return units.UNKNOWN if part is None or not total else units.percent(100 * part / total)
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
@@ -96,11 +101,12 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "linked": linked,
     "size": size,
     "reading": reading,
-    "span": span,
+    "age": age,
     "ago": ago,
     "clock": clock,
     "whole": whole,
     "share": share,
+    "held": held,
     "hosts": with_hosts,
     "paint": lambda part: PAINT.get(part, "other"),
 }

@@ -19,6 +19,7 @@ from api.web.told import changes_of, together, unjudged_of, verdicts_of
 from api.web.words import SENTENCES
 from api.words import Sentence
 from gpudiag.errors import GpudiagError
+from gpudiag.model import SEVERITY_ORDER
 from gpudiag.runbook import about, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
@@ -149,23 +150,20 @@ def _refused(error: HTTPException) -> Any:
 def _add_fleet(web: Blueprint, answers: Answers) -> None:
     @web.get("/")
     def fleet() -> str:
-        nodes = answers.fleet(language.chosen())
-        counts: dict[str, int] = {}
-        for node in nodes:
-            severity = node["verdict"]["severity"]
-            counts[severity] = counts.get(severity, 0) + 1
         wanted = request.args.get("severity")
-        if wanted:
-            nodes = [node for node in nodes if node["verdict"]["severity"] == wanted]
-        first = request.args.get("first", 0, type=int)
+        first = max(0, request.args.get("first", 0, type=int))
+        known = not wanted or wanted in SEVERITY_ORDER
+        lang, most = language.chosen(), ON_ONE_PAGE + 1
+        nodes = answers.fleet(lang, wanted or None, skip=first, most=most) if known else []
         return render_template(
             "web/fleet.html",
-            nodes=nodes[max(0, first) :][:ON_ONE_PAGE],
-            first=max(0, first),
+            nodes=nodes[:ON_ONE_PAGE],
+            first=first,
             step=ON_ONE_PAGE,
-            more=len(nodes) > first + ON_ONE_PAGE,
-            counts=counts,
+            more=len(nodes) > ON_ONE_PAGE,
+            counts=answers.counts(),
             wanted=wanted,
+            now=answers.now(),
             address=request.host_url.rstrip("/"),
         )
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from bot.numbers import UNKNOWN
 from bot.words import say
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Asking:
     def time(self, when: datetime | None) -> str:
         """A moment in the person's zone, with the zone's name."""
         if when is None:
-            return "-"
+            return UNKNOWN
         local = when.astimezone(self.zone)
         same_day = local.date() == self.now.astimezone(self.zone).date()
         return f"{local:%H:%M} {local:%Z}" if same_day else f"{local:%Y-%m-%d %H:%M} {local:%Z}"

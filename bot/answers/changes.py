@@ -11,7 +11,7 @@ from bot.answer import Answer, By, Step, code
 from bot.answers.asking import Asking
 from bot.answers.diagnosis import asked_for, where
 from bot.answers.guidance import known_rules, no_such_rule
-from bot.numbers import moment
+from bot.numbers import UNKNOWN, moment
 from bot.questions import ApiRefused, Json
 from bot.request import Request
 from bot.state import Watch
@@ -218,7 +218,7 @@ def mute_list(asking: Asking) -> Answer:
 
 def mute_line(item: Json, asking: Asking) -> str | By:
     what = code(item.get("node") or "*") + (f" {code(item['rule'])}" if item.get("rule") else "")
-    until, by_whom = asking.time(moment(item.get("until"))), str(item.get("by") or "-")
+    until, by_whom = asking.time(moment(item.get("until"))), str(item.get("by") or UNKNOWN)
     reason = str(item.get("why") or asking.say("noreason"))
     if by_whom.startswith("slack:"):
         return person("mute.line", by_whom.rpartition(":")[2], asking, what=what, until=until, reason=reason)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bot.answer import Action, Answer, Bar, Confirm, Evidence, Slice, Step, code
 from bot.answers.asking import Asking
-from bot.numbers import moment, span
+from bot.numbers import UNKNOWN, moment, span
 from bot.paste import from_text
 from bot.questions import Json
 from bot.request import Request, Target
@@ -267,7 +267,7 @@ def notes_of(found: Json, gpus: list[Json], asking: Asking) -> tuple[str, ...]:
         missing = dict.fromkeys(name for item in unjudged for name in item.get("missing") or [])
         rules = {item.get("rule") for item in unjudged}
         some = ", ".join(code(name) for name in list(missing)[:4]) + (" …" if len(missing) > 4 else "")
-        notes.append(asking.say("unjudged", count=len(rules), missing=some or "-"))
+        notes.append(asking.say("unjudged", count=len(rules), missing=some or UNKNOWN))
     return tuple(notes[:4])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.answer import Action, Answer, Choice, Step, Table
 from bot.answers.asking import Asking
-from bot.numbers import span
+from bot.numbers import UNKNOWN, percent, span
 from bot.questions import Json
 from bot.request import Request, Target
 from bot.words import state_word
@@ -113,15 +113,25 @@ def ages(nodes: list[Json], severities: list[str], asking: Asking) -> tuple[str,
 
 
 def table(nodes: list[Json], asking: Asking) -> Table:
-    columns = tuple(asking.say(f"c.{name}") for name in ("node", "state", "gpus", "why", "age"))
+    columns = tuple(
+        asking.say(f"c.{name}") for name in ("node", "state", "gpus", "memory", "util", "why", "age")
+    )
     rows = tuple(
         (
             str(node["node"]),
             state_word(asking.lang, severity(node, asking)),
-            "-" if count_gpus(node) is None else str(count_gpus(node)),
-            str(node["verdict"].get("headline") or node["verdict"].get("rule") or "-"),
+            UNKNOWN if count_gpus(node) is None else str(count_gpus(node)),
+            percent(held_percent(node)),
+            percent(node.get("utilization_percent")),
+            str(node["verdict"].get("headline") or node["verdict"].get("rule") or UNKNOWN),
             span(node.get("age_seconds"), asking.lang),
         )
         for node in nodes[:ROWS]
     )
-    return Table(columns, rows, numeric=frozenset({2, 4}), left_out=max(0, len(nodes) - ROWS))
+    return Table(columns, rows, numeric=frozenset({2, 3, 4, 6}), left_out=max(0, len(nodes) - ROWS))
+
+
+def held_percent(node: Json) -> float | None:
+    """How much of its GPUs' memory a node holds."""
+    used, total = node.get("memory_used_bytes"), node.get("memory_total_bytes")
+    return None if used is None or not total else 100 * used / total

@@ -6,7 +6,7 @@ from bot.answer import Action, Answer, Table, code
 from bot.answers.asking import Asking
 from bot.answers.diagnosis import asked_for, where
 from bot.answers.scan import Found, Scan, processes, scan
-from bot.numbers import moment, percent, size, span
+from bot.numbers import UNKNOWN, moment, percent, size, span
 from bot.questions import Json
 from bot.request import Request
 
@@ -87,7 +87,7 @@ def top_table(
         load = (
             percent(reading.get("utilization_percent"))
             if last == "util"
-            else "-"
+            else UNKNOWN
             if watts is None
             else f"{watts:.0f} W"
         )
@@ -95,7 +95,7 @@ def top_table(
             (
                 f"{place.node}:{place.gpu}" if place.gpu is not None else place.node,
                 f"{process.get('name') or '-'} ({process.get('pid')})",
-                str(process.get("user") or "-"),
+                str(process.get("user") or UNKNOWN),
                 owner_of(process),
                 size(process.get("memory_used_bytes")),
                 load,
@@ -107,8 +107,8 @@ def top_table(
 def owner_of(process: Json) -> str:
     owner = process.get("owner")
     if isinstance(owner, dict):
-        return " ".join(str(value) for value in owner.values() if value) or "-"
-    return str(owner or "-")
+        return " ".join(str(value) for value in owner.values() if value) or UNKNOWN
+    return str(owner or UNKNOWN)
 
 
 def idle(request: Request, asking: Asking) -> Answer:
@@ -129,7 +129,7 @@ def idle(request: Request, asking: Asking) -> Answer:
             rows.append(
                 (
                     f"{found['node']}:{gpu['index']}",
-                    holders or "-",
+                    holders or UNKNOWN,
                     size(used),
                     span(seconds, asking.lang),
                     seconds,

@@ -138,19 +138,21 @@ class ExampleApi:
     def nodes(self, limit: int | None = None, cursor: str | None = None, lang: str = "en") -> Json:
         items = [
             {"node": node, "verdict": {"severity": severity_, "rule": rule, "headline": headline}, "gpus": gpus,
-             "age_seconds": age, "changed_at": "2026-11-29T15:00:00Z"}
-            for node, severity_, rule, headline, gpus, age in self.rows()
+             "memory_used_bytes": held and gpus * held * GIB, "memory_total_bytes": held and gpus * 80 * GIB,
+             "utilization_percent": busy, "age_seconds": age, "changed_at": "2026-11-29T15:00:00Z"}
+            for node, severity_, rule, headline, gpus, held, busy, age in self.rows()
         ]  # fmt: skip
         return {"items": items, "next": None}
 
-    def rows(self) -> tuple[tuple[str, str, str, str, int, float], ...]:
+    def rows(self) -> tuple[tuple[str, str, str, str, int, int | None, float | None, float], ...]:
+        """Node, severity, rule, headline, GPUs, GiB held of each, utilization, age."""
         words = self.words
         return (
-            ("node-7", "critical", "ecc-uncorrectable-new", words.ECC_ON_5, 8, 4.0),
-            ("node-2", "warning", "low-util-under-load", words.LOW_UTIL, 4, 5.0),
-            ("node-8", "warning", "agent-stale", words.NO_REPORT, 4, 372.0),
-            ("node-3", "ok", POOL, words.POOL_HEADLINE, 4, 6.0),
-            ("node-1", "ok", "healthy-busy", words.WORKING, 8, 3.0),
+            ("node-7", "critical", "ecc-uncorrectable-new", words.ECC_ON_5, 8, 71, 92.0, 4.0),
+            ("node-2", "warning", "low-util-under-load", words.LOW_UTIL, 4, 74, 23.0, 5.0),
+            ("node-8", "warning", "agent-stale", words.NO_REPORT, 4, None, None, 372.0),
+            ("node-3", "ok", POOL, words.POOL_HEADLINE, 4, 75, 0.0, 6.0),
+            ("node-1", "ok", "healthy-busy", words.WORKING, 8, 73, 88.0, 3.0),
         )
 
     def kv(self, lang: str = "en", **options: str) -> Json:

@@ -31,6 +31,7 @@ _UNITS = (  # suffix of the name → unit in JSON
     ("_at", "time"),
 )
 
+UNKNOWN = "–"
 NOBODY = "-"
 """The owner of a process where none is shown, as in a pasted table."""
 WORDS = {
@@ -145,12 +146,24 @@ def _is_mode(name: str) -> bool:
 
 
 def size(value: float) -> str:
-    """Bytes in GiB, MiB or KiB (2^30, 2^20, 2^10)."""
+    """Bytes in GiB, MiB or KiB (2^30, 2^20, 2^10): `1,440.0 GiB`, `300 MiB`, `68.6 KiB`.
+
+    Never in TiB: what is large is compared with cards, which are told in GiB.
+    """
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if abs(value) >= factor:
             amount = value / factor
-            return f"{amount:.1f} {unit}" if unit == "GiB" else f"{amount:.0f} {unit}"
-    return f"{value:.0f} B"
+            rough = unit != "GiB" and (abs(amount) >= 100 or float(f"{amount:.1f}").is_integer())
+            return f"{amount:,.0f} {unit}" if rough else f"{amount:,.1f} {unit}"
+    return f"{value:,.0f} B"
+
+
+def held(used: float | None, total: float | None, unknown: str = UNKNOWN) -> str:
+    """Memory held of the whole: `74.0 / 79.6 GiB`."""
+    if used is None and total is None:
+        return unknown
+    part, whole = (unknown if value is None else size(value) for value in (used, total))
+    return f"{part.removesuffix(' GiB') if whole.endswith(' GiB') else part} / {whole}"
 
 
 def percent(value: float) -> str:
@@ -180,6 +193,16 @@ def duration(seconds: float, language: str = "en") -> str:
         if len(parts) == 2 or (parts and unit == "min" and len(parts) == 1 and seconds >= 600):
             break
     return " ".join(parts) or f"0{SPACE[language]}{words['s']}"
+
+
+def age(seconds: float, language: str = "en") -> str:
+    """How old something is, in whole seconds: a report of just now is `0 s` old, whatever the clocks say."""
+    return _whole_span(max(0, round(seconds)), language)
+
+
+@lru_cache(maxsize=4096)  # a fleet's list tells the same few for every node
+def _whole_span(seconds: int, language: str) -> str:
+    return duration(seconds, language)
 
 
 def runs(numbers: Iterable[int]) -> str:

@@ -10,7 +10,11 @@ from urllib.request import urlopen
 import pytest
 
 from gpudiag.client import Client, NotFound, Refused
+from gpudiag.rules.situations import GIB
 from tests.api.conftest import Api, ReportingNode
+
+LOAD = ("memory_used_bytes", "memory_total_bytes", "utilization_percent")
+NODES = ("node-1", "node-2", "node-3")
 
 
 def test_a_reserved_pool_that_idles_is_normal(node: ReportingNode, api: Api) -> None:
@@ -161,6 +165,86 @@ def test_the_fleet_as_text_says_what_is_found_of_many_and_what_to_do_where_nothi
     assert said[0].startswith("warning  3 of 4 nodes went silent at once")
     assert len([line for line in said if line.startswith("node-")]) == 4
     assert said[-1].startswith("Why a node is so: curl 'http://") and "/diagnose?node=node-" in said[-1]
+
+
+def listed(api: Api, node: str) -> dict[str, Any]:
+    return next(item for item in api.client.nodes()["items"] if item["node"] == node)
+
+
+def test_a_listed_node_tells_what_its_gpus_hold_and_do(api: Api) -> None:
+    node = ReportingNode("node-1", api, gpus=2)
+    node.gpu(0).shows(memory_used_bytes=70 * GIB, memory_total_bytes=80 * GIB, utilization_percent=90.0)
+    node.gpu(1).shows(memory_used_bytes=10 * GIB, memory_total_bytes=80 * GIB, utilization_percent=15.0)
+    node.passes(minutes=1)
+
+    item = listed(api, "node-1")
+
+    assert (item["gpus"], item["utilization_percent"]) == (2, 52.5)
+    assert (item["memory_used_bytes"], item["memory_total_bytes"]) == (80 * GIB, 160 * GIB)
+
+
+@pytest.mark.parametrize("hidden", LOAD)
+def test_of_a_load_that_one_gpu_does_not_tell_no_part_is_listed(api: Api, hidden: str) -> None:
+    node = ReportingNode("node-1", api, gpus=2)
+    node.gpu(1).hides(hidden)
+    node.passes(minutes=1)
+
+    item = listed(api, "node-1")
+
+    assert [hidden] == [name for name in LOAD if item[name] is None]
+
+
+def test_of_a_silent_node_no_load_is_listed_as_if_it_were_of_now(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+    api.time_passes(60.0)
+
+    item = listed(api, "node-3")
+
+    assert [None] * 3 == [item[name] for name in LOAD]
+    assert item["gpus"] == 1
+
+
+def test_while_an_agent_catches_up_no_load_is_listed_as_if_it_were_of_now(
+    node: ReportingNode, api: Api
+) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+    late = node.unsent(minutes=10)
+    api.clock.now = node.now
+    api.send(*late[:10])
+
+    assert [None] * 3 == [listed(api, "node-3")[name] for name in LOAD]
+
+
+def test_where_the_driver_does_not_answer_nobody_knows_how_many_gpus_there_are(
+    node: ReportingNode, api: Api
+) -> None:
+    node.passes(minutes=1)
+    node.gpus.clear()
+    node.nvml.error = "driver_not_loaded"
+    node.passes(minutes=1)
+
+    assert listed(api, "node-3")["gpus"] is None
+
+
+def test_the_fleet_as_text_tells_the_load_of_each_node_in_columns(api: Api) -> None:
+    idle, busy, hidden = (
+        ReportingNode(name, api, gpus) for name, gpus in zip(NODES, (1, 16, 1), strict=True)
+    )
+    idle.serves_idle_vllm()
+    busy.all_gpus(utilization_percent=97.0, memory_used_bytes=60 * GIB)
+    hidden.gpu(0).hides(*LOAD)
+    for _ in range(36):
+        for node in (idle, busy, hidden):
+            node.reports()
+
+    lines = api.client.fleet_text().splitlines()
+    loads = {name: lines[lines.index(line) + 1] for line in lines if (name := line.split(" ")[0]) in NODES}
+
+    assert "1 × GPU   mem 75.0 / 79.6 GiB " in loads["node-1"]
+    assert "16 × GPU  mem 960.0 / 1,274.4 GiB  util 97 % " in loads["node-2"]
+    assert "1 × GPU   mem –                    util –    " in loads["node-3"]
+    assert {line.index("data ") for line in loads.values()} == {loads["node-1"].index("data ")}
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_window_is_judged_by_what_lies_in_it(node: ReportingNode, api: Api) -> None:

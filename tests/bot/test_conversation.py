@@ -35,6 +35,8 @@ def test_the_fleet_stands_worst_first(anyone: Person):
     assert header(answer) == "5 nodes, 28 GPUs: 1 critical, 2 warning"
     table = next(block for block in answer.blocks if block["type"] == "table")
     assert [row[0]["text"] for row in table["rows"][1:]] == ["node-7", "node-2", "node-8", "node-3", "node-1"]
+    assert [row[3]["text"] for row in table["rows"]] == ["Memory", "89 %", "92 %", "–", "94 %", "91 %"]
+    assert [row[4]["text"] for row in table["rows"]] == ["Util", "92 %", "23 %", "–", "0 %", "88 %"]
 
 
 def test_commands_that_carry_no_trigger_are_not_taken_for_one(person: Person):

@@ -144,6 +144,10 @@ class _Speaker:
         kinds = [*(paste.errors or ()), *(event.kind for event in snapshot.events)]
         return next((kind for kind in kinds if kind in self.words.LINE), None)
 
+    def a_list(self) -> Finding | None:
+        """What is said of a text that only lists GPUs, where that is all there is."""
+        return next((f for f in self.checkup.findings if f.variant == "no-state"), None)
+
     def disagreements(self) -> list[str]:
         """Where the memory that was calculated is not the one that is there, and what that usually means."""
         gpus_by_share: dict[str, list[int]] = {}
@@ -161,7 +165,7 @@ class _Speaker:
     def verdict(self, verdict: Verdict, node: bool = False) -> dict[str, Any]:
         headline = self.headline(verdict.finding) if verdict.finding else self.not_enough(verdict.gpu)
         several = len(self.checkup.snapshot.gpus) > 1
-        named = names_itself(headline, verdict.gpu)
+        named = names_itself(headline, verdict.gpu) or (verdict.finding is None and self.a_list() is not None)
         if node and several and verdict.gpu is not None and not verdict.shared and not named:
             headline = f"GPU {verdict.gpu}: {headline}"
         if node and self.one_of_several():
@@ -187,6 +191,9 @@ class _Speaker:
         line = self.telling_line()
         if line is not None:
             return self.words.LINE[line]
+        a_list = self.a_list()
+        if a_list is not None:
+            return self.headline(a_list)
         unheard = next((entry.reason for entry in self.checkup.unjudged if entry.rule == STALE), None)
         if unheard in self.words.UNHEARD:
             return self.words.UNHEARD[unheard].format(node=self.node(command=False))

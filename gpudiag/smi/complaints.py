@@ -64,6 +64,9 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"nvidia-container-cli: [a-z ]{3,40} error", "container_refused", "unknown_error"),
         (r"Insufficient nvidia\.com/|requested number of devices unavailable for nvidia\.com/", "pod_without_gpu", "unknown_error"),
         (r"gres/gpu count (?:reported lower than configured|too low)", "slurm_fewer_gpus", "unknown_error"),
+        (r"No (?:GPU|compute) instances found|No MIG devices found", "mig_empty", "unknown_error"),
+        (r"Unable to create a (?:GPU|compute) instance.{0,120}Insufficient Resources", "mig_no_room", "unknown_error"),
+        (r"Unable to (?:enable|disable) MIG Mode|In use by another client", "mig_in_use", "unknown_error"),
         (r"Not supported on the device\(s\)", "not_supported", "not_supported"),
         (r"no kernel image is available for execution|is not compatible with the current PyTorch installation|"
          r"(?:CUDA_ERROR_|cudaError)(?:NO_BINARY_FOR_GPU|NoKernelImageForDevice)", "cuda_no_kernel", "unknown_error"),
@@ -103,7 +106,7 @@ _WORTH = (
     "NoKernelImage", "device ordinal", "INVALID_DEVICE", "InvalidDevice", "not compiled with CUDA", "registering GPU",
     "compatible GPUs", "CUBLAS_STATUS", "CUDNN_STATUS", "cudnn handle", "convolution algorithm", "Watchdog caught",
     "Timed out waiting", "nccl", "unhandled ", "CPUAllocator", "cpu_buffer", "CPU buffer", "oom", "OOM when", "OOMKilled",
-    "Out Of Memory", "unsupported toolchain", "illegal instr", "misaligned addr", "(rev ff)",
+    "Out Of Memory", "unsupported toolchain", "instances found", "MIG devices", "create a", "MIG Mode", "another client", "illegal instr", "misaligned addr", "(rev ff)",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(

@@ -17,6 +17,7 @@ from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology
 from gpudiag.smi.machines import UNREACHED, Machines, machines_of_log
 from gpudiag.smi.messages import Log
+from gpudiag.smi.mig import read_mig
 from gpudiag.smi.monitor import MonitorReader
 from gpudiag.smi.nvlink import read_nvlinks
 from gpudiag.smi.out_of_memory import failures_of, without_sizes
@@ -147,6 +148,9 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     log = Log(lines)
     parts.failures, parts.shortages = failures_of(log), shortages_of(log)
     left = list(lines)
+    sheets, used = read_mig(left)  # before the table, whose bars it has
+    _blank(left, used)
+    parts.sheets += sheets
     for reader in (CsvReader, MonitorReader, TableReader):
         found = reader()
         _blank(left, found.read(left))

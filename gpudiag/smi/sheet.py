@@ -13,10 +13,10 @@ from gpudiag.smi.fields import ECC_SUMS, ENOUGH_REASONS, Field
 from gpudiag.smi.values import Absent, Convert
 
 FORMATS = (
-    "xml", "query", "csv", "table", "dmon", "pmon", "apps", "gpustat", "nvlink", "listing", "topology",
+    "xml", "query", "csv", "table", "dmon", "pmon", "apps", "gpustat", "nvlink", "listing", "mig", "topology",
 )  # fmt: skip
 """All of them: where two show the same value, the one that stands first is believed."""
-LISTS = ("nvlink", "listing", "topology")
+LISTS = ("nvlink", "listing", "mig", "topology")
 """Those that name GPUs or links and never tell how the GPUs are."""
 
 BUCKET_SECONDS = 10.0

@@ -85,7 +85,7 @@ def without_escapes(text: str) -> str:
         whole = _QUOTED_WHOLE.fullmatch(text)
         text = whole[2] if whole else text
         text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-    if text.count("\\|") > 3:
+    if text.count("\\|") > 3 or "\\# gpu" in text:
         for mark in _ESCAPED:
             text = text.replace(f"\\{mark}", mark)
     return text

@@ -367,6 +367,23 @@ LINE_NEXT = {  # and what to do next
 ALSO = "also seen"
 OVER = "over {window}"
 ONE_SAMPLE = "one sample"
+    "mig_empty": (
+        "With MIG on and no instance made, no program can use that GPU. Next: `nvidia-smi -L` shows the "
+        "instances of each GPU, `nvidia-smi --query-gpu=index,mig.mode.current --format=csv` whether MIG "
+        "is on. `sudo nvidia-smi mig -cgi PROFILE -C` makes one; `sudo nvidia-smi -mig 0` switches MIG off "
+        "once nothing runs there."
+    ),
+    "mig_no_room": (
+        "The slices may be taken, or free ones may not lie where this profile has to begin. Next: "
+        "`nvidia-smi mig -lgi` shows which slices are taken, `nvidia-smi mig -lgipp` where each profile "
+        "may begin. Small instances in the middle keep out large ones: remove them, and make the large "
+        "ones first. That ends what runs on them."
+    ),
+    "mig_in_use": (
+        "A program, a monitor such as DCGM, or the persistence daemon holds it open. Next: `sudo fuser -v "
+        "/dev/nvidia*` names them; stop monitors and drain jobs, then try again. Where the mode stays "
+        "pending, a reset of that GPU (`sudo nvidia-smi --gpu-reset -i N`) puts it in force."
+    ),
 IN_ONE_SAMPLE = {
     "quiet_ratio": "nothing running in this sample"
 }  # evidence of a share of time, and its only sample

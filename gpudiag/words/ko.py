@@ -220,6 +220,9 @@ LINE = {
     "host_memory": "GPU의 상태는 판단할 수 없습니다: 프로그램이 호스트 메모리를 더 받지 못했습니다",
     "bus_no_answer": "판단할 수 없습니다: PCIe 버스에서 GPU가 응답하지 않습니다(rev ff). 꺼졌거나 잃은 "
     "것입니다",
+    "mig_empty": "GPU의 상태는 판단할 수 없습니다: MIG 인스턴스가 없거나 MIG가 꺼져 있습니다",
+    "mig_no_room": "GPU의 상태는 판단할 수 없습니다: 요청한 MIG 인스턴스를 둘 자리가 없습니다",
+    "mig_in_use": "GPU의 상태는 판단할 수 없습니다: GPU를 열고 있는 것이 있어 MIG 모드가 바뀌지 않습니다",
 }
 LINE_NEXT = {
     "command_not_found": (
@@ -369,6 +372,23 @@ LINE_NEXT = {
         "노트북은 GPU를 이렇게 끕니다. 서버라면 카드를 잃은 것입니다. 다음: `nvidia-smi`와 `sudo dmesg -T "
         "| grep -i -E 'nvrm|xid|fallen'`의 출력을 붙여넣으십시오. 잃은 카드는 장비의 전원을 껐다 켜야 "
         "돌아오며, 그러면 그 장비의 작업이 모두 끝납니다."
+    ),
+    "mig_empty": (
+        "MIG가 켜져 있는데 인스턴스가 없으면 어떤 프로그램도 그 GPU를 쓸 수 없습니다. 다음: `nvidia-smi "
+        "-L`로 GPU마다 인스턴스를, `nvidia-smi --query-gpu=index,mig.mode.current --format=csv`로 MIG가 "
+        "켜져 있는지 확인하십시오. `sudo nvidia-smi mig -cgi PROFILE -C`로 만들 수 있고, 실행 중인 것이 "
+        "없으면 `sudo nvidia-smi -mig 0`으로 MIG를 끌 수 있습니다."
+    ),
+    "mig_no_room": (
+        "슬라이스가 모두 쓰이고 있거나, 빈 슬라이스가 이 프로필이 시작할 수 있는 자리에 없을 수 있습니다. "
+        "다음: `nvidia-smi mig -lgi`로 쓰이고 있는 슬라이스를, `nvidia-smi mig -lgipp`로 프로필마다 시작할 "
+        "수 있는 자리를 확인하십시오. 가운데에 있는 작은 인스턴스가 큰 것을 막습니다. 그것을 지우고 큰 "
+        "것부터 만드십시오. 그 위에서 실행 중인 것은 끝납니다."
+    ),
+    "mig_in_use": (
+        "프로그램, DCGM 같은 모니터, 또는 persistence 데몬이 열고 있습니다. 다음: `sudo fuser -v "
+        "/dev/nvidia*`에 이름이 나옵니다. 모니터를 멈추고 작업을 비운 뒤 다시 하십시오. 모드가 대기 중으로 "
+        "남으면 그 GPU를 리셋해야(`sudo nvidia-smi --gpu-reset -i N`) 적용됩니다."
     ),
 }
 ALSO = "함께 보임"

@@ -69,6 +69,9 @@ LITTLE = {  # what little a line tells
     "collective_timeout": "[rank1]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=77)",
     "collective_failed": "DistBackendError: NCCL error in: Process.cpp:16, ncclRemoteError: A call failed",
     "host_memory": "DefaultCPUAllocator: can't allocate memory: you tried to allocate 7 bytes",
+    "mig_empty": "No GPU instances found: Not Found",
+    "mig_no_room": "Unable to create a GPU instance on GPU  3 using profile 5: Insufficient Resources",
+    "mig_in_use": "Warning: MIG mode is in pending enable state for GPU 0:07:00.0:In use by another client",
     "bus_no_answer": "3b:00.0 3D controller: NVIDIA Corporation GA102GL [A10] (rev ff)",
 }
 MORE_OF_LITTLE = {  # the same in other words

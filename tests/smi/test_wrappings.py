@@ -124,3 +124,10 @@ def test_dmon_writes_commas_when_asked_for_them() -> None:
     lines = [", ".join(line.replace("# ", "#").split()) for line in OUTPUTS["dmon"].strip().split("\n")]
 
     assert last(OUTPUTS["dmon"]) == last("\n".join(lines) + "\n")
+
+
+def test_a_hash_that_markdown_escaped_is_a_hash() -> None:
+    text = "> \\# gpu   pwr    sm    fb\n> \\# Idx     W     %    MB\n>     0    61    42  9000\n"
+    gpu = read(text, now=1.0).snapshots[-1].gpus[0]
+
+    assert (61.0, 42.0) == (gpu.power_watts, gpu.utilization_percent)

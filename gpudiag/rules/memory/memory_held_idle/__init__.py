@@ -25,8 +25,10 @@ def memory_held_idle(
         return None
     if any(engine.reading.metrics_ok for engine in gpu.engines):
         return None  # the owner is known, and whether anybody asks it
-    used = gpu.now("memory_used_bytes")
     owners = working(gpu)
+    if gpu.reading.memory_used_bytes is None and gpu.gap("memory_used_bytes") == "not_supported":
+        return _of_shared_memory(gpu, owners, min_used_bytes, max_utilization_percent)
+    used = gpu.now("memory_used_bytes")
     total = gpu.reading.memory_total_bytes
     least = min_context_bytes if owners else _least(gpu, min_used_bytes, min_used_share * (total or 0))
     if used < least or _at_work(gpu) or _desktop_only(gpu, used, bool(owners)):
@@ -59,6 +61,31 @@ def memory_held_idle(
         variant="some-work" if some_work else "one-sample" if span is None else None,
         words=whose(owners[0]),
     )
+
+
+def _of_shared_memory(
+    gpu: GpuWindow, owners: list[ProcessWindow], min_bytes: int, max_utilization_percent: float
+) -> Fires | None:
+    """Where CPU and GPU have one memory, only what each process holds of it is known."""
+    held = owners[0].memory_on(gpu.index) if owners else None
+    if held is None:
+        raise NotMeasured("memory_used_bytes", reason="not_supported")
+    if held < min_bytes or _at_work(gpu):
+        return None
+    utilization, span = gpu.over("utilization_percent", W2).mean, _load_seconds(gpu)
+    if utilization > max_utilization_percent:
+        return None
+    evidence = (
+        measured("process_memory_bytes", held, source="NVML"),
+        measured("utilization_percent", utilization, window=span),
+    )
+    variant = "shared-memory-one-sample" if span is None else "shared-memory"
+    return Fires(evidence, confidence=confidence(gpu), variant=variant, words=whose(owners[0]))
+
+
+def _load_seconds(gpu: GpuWindow) -> float | None:
+    load = gpu.over("utilization_percent", W2)
+    return None if load.n < 2 else min(W2, load.seconds)
 
 
 def _least(gpu: GpuWindow, some: float, share: float) -> float:

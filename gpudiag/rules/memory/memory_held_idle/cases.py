@@ -4,6 +4,7 @@ from typing import Any
 
 from gpudiag.model import GpuUse, ProcessReading
 from gpudiag.rule import Case
+from gpudiag.rules.paste.sample import runs, sample, shown
 from gpudiag.rules.situations import GIB, Situation, pasted, pasted_with, vllm_busy
 from gpudiag.window import Window
 
@@ -20,8 +21,8 @@ def _one_sample() -> Window:
     return pasted_with([owner], memory_used_bytes=40 * GIB)
 
 
-def _nobody_seen(**shown: Any) -> Window:
-    return pasted(process_list="cut", memory_used_bytes=40 * GIB, **shown)
+def _nobody_seen(**values: Any) -> Window:
+    return pasted(process_list="cut", memory_used_bytes=40 * GIB, **values)
 
 
 def _desktop() -> Window:
@@ -34,6 +35,21 @@ def _desktop() -> Window:
 def _no_utilization() -> Window:
     s = Situation()
     s.gpu(0).shows(memory_used_bytes=40 * GIB).hides("utilization_percent")
+    return s.passes(minutes=6).window
+
+
+def _shared_memory(load: float = 0.0, memory: int | None = 60 * GIB) -> Window:
+    gpu = shown(utilization_percent=load, memory_used_bytes=None, memory_total_bytes=None)
+    lacks = {"memory_used_bytes": "not_supported", "memory_total_bytes": "not_supported"}
+    held = runs(name="llama-server", memory_used_bytes=memory)
+    return sample(gpu, processes=(held,), gaps={"gpu:0": lacks})
+
+
+def _shared_memory_for_minutes() -> Window:
+    s = Situation()
+    s.gpu(0).hides("memory_used_bytes", "memory_total_bytes")
+    s.misses("gpu:0", "memory_used_bytes", "not_supported")
+    s.runs({0: 60 * GIB}, pid=5150, name="llama-server")
     return s.passes(minutes=6).window
 
 
@@ -79,6 +95,16 @@ CASES = [
         "fires",
         variant="owner-unseen-some-work",
     ),
+    Case(
+        "CPU and GPU share one memory, and a server holds much of it",
+        _shared_memory,
+        "fires",
+        confidence="possible",
+        variant="shared-memory-one-sample",
+    ),
+    Case("the same for minutes", _shared_memory_for_minutes, "fires", variant="shared-memory"),
+    Case("the same at work", lambda: _shared_memory(load=80.0), "clear"),
+    Case("the same, and the process tells no memory", lambda: _shared_memory(memory=None), "unjudged"),
     Case("a server at work", lambda: vllm_busy().window, "clear"),
     Case("an empty GPU", lambda: Situation().passes(minutes=6).window, "clear"),
     Case("the desktop's own memory", _desktop, "clear"),

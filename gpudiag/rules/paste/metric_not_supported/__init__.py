@@ -37,7 +37,11 @@ def _of_gpu(snapshot: Snapshot, gpu: GpuReading, min_busy_percent: float) -> Fir
         lacks.append("power_watts")
     if lacks:
         seen = tuple(measured(name, "N/A", source="pasted text") for name in lacks)
-        return Fires(seen, gpu=gpu.index, key=str(gpu.index), variant=_variant(gpu, lacks, gaps))
+        held = any(
+            use.gpu == gpu.index and use.memory_used_bytes for p in snapshot.processes for use in p.gpus or ()
+        )
+        variant = _variant(gpu, lacks, gaps, held)
+        return Fires(seen, gpu=gpu.index, key=str(gpu.index), variant=variant)
     if _processes_without_memory(snapshot, gpu.index) or (
         snapshot.paste is not None and snapshot.paste.process_list == "not_supported"
     ):
@@ -46,10 +50,10 @@ def _of_gpu(snapshot: Snapshot, gpu: GpuReading, min_busy_percent: float) -> Fir
     return None
 
 
-def _variant(gpu: GpuReading, lacks: list[str], gaps: dict[str, str]) -> str | None:
+def _variant(gpu: GpuReading, lacks: list[str], gaps: dict[str, str], held: bool) -> str | None:
     if any(gaps.get(name) == "no_permission" for name in lacks):
         return "rights"
-    if "memory_used_bytes" in lacks and gpu.utilization_percent is not None:
+    if "memory_used_bytes" in lacks and (held or gpu.utilization_percent is not None):
         return "unified"
     return "power" if lacks == ["power_watts"] else None
 

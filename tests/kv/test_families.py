@@ -314,6 +314,27 @@ def test_the_newer_ring_has_kda_between_latent_layers_and_attends_in_what_fills_
     assert answer.fixed_bytes_per_request == 16 * (3 * 3 * 2048 * 2 + 16 * 128 * 128 * 4)
 
 
+@pytest.mark.parametrize(
+    ("options", "tokens"),
+    [
+        ({"tp": 1, "kv_dtype": "fp8"}, 7808),
+        ({"tp": 8, "kv_dtype": "fp8"}, 1024),
+        ({"tp": 4, "kv_dtype": "bf16"}, 1152),
+        ({"tp": 8, "kv_dtype": "bf16"}, 640),
+    ],
+)
+def test_the_blocks_of_glm_53_as_logged(options, tokens):
+    """As published it pools four tokens. One more group holds the keys that are not pooled yet."""
+    config = {
+        **configs.GLM_53_FLASH,
+        "text_config": {**configs.GLM_53_FLASH["text_config"], "index_kpool": 4},
+    }
+    answer = ask(config, engine="vllm", **options)
+
+    assert isinstance(answer.engine, Vllm)
+    assert [tokens] * 6 == [group.tokens for group in answer.engine.plan.groups]
+
+
 def test_glm_53_keeps_no_rotary_part_and_one_index_key_for_sixteen_tokens():
     """An LMCache server beside vLLM with tp 4 shows blocks of 1,152 tokens."""
     answer = ask(configs.GLM_53_FLASH, engine="vllm", tp=4, kv_dtype="bf16")

@@ -84,7 +84,7 @@ class Vllm(Engine):
         for spec, number in numbers.items():
             tokens = self._tokens_per_page(parts[spec], page, base)
             groups += [self._group(parts[spec], tokens)] * number
-        if any(isinstance(part, Attention) and part.index_pool > 1 for part in parts.values()):
+        if any(getattr(part, "index_pool", 1) > 1 for part in parts.values()):
             groups.append(Group(base, positions=1))  # raw keys of the tokens that are not pooled yet
         longest = max(-(-count // numbers[spec]) for spec, count in counts.items())
         if len(self.stages) > 1:

@@ -12,7 +12,7 @@ UNABSORBED = {"minicpm3"}
 # Two attention blocks in each layer.
 DOUBLE = {"longcat_flash", "longcat"}
 # fp8 rows measured at the plain 576 bytes, without the scales that DeepSeek V3.2 keeps in each row.
-PLAIN_FP8 = {"glm_moe_dsa", "glm5_next_text"}
+PLAIN_FP8 = {"glm_moe_dsa"}
 
 
 def is_latent(config: Config) -> bool:

@@ -15,6 +15,7 @@ from gpudiag import __version__
 from gpudiag.client.failures import SERVICE
 from gpudiag.explain import READINGS
 from gpudiag.model import Snapshot
+from gpudiag.words import LANGUAGES
 
 Body = Literal["snapshots", "text", "object", None]
 
@@ -47,7 +48,7 @@ PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "window": ("over so long, such as 5m", {"type": "string"}),
     "span": ("how far back, such as 30m", {"type": "string"}),
     "metrics": ("names, separated by commas", {"type": "string"}),
-    "lang": ("language of the words", {"enum": ["en", "ko"]}),
+    "lang": ("language of the words", {"enum": [*LANGUAGES]}),
     "format": ("instead of an Accept header", {"enum": ["text", "json"]}),
     "color": ("1: text in colours, for a terminal", {"type": "string"}),
     "colour": ("the same", {"type": "string"}),
@@ -77,6 +78,7 @@ PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "num_speculative_tokens": ("drafted tokens per step", {"type": "integer"}),
     "enable_prefix_caching": ("yes or no, where states are kept (vLLM)", {"type": "string"}),
     "enable_dp_attention": ("SGLang's older spelling: dp counts the groups of attn_dp", {"type": "string"}),
+    "mamba_ssm_cache_dtype": ("data type of recurrent states (vLLM, SGLang)", {"type": "string"}),
     "kv_unified": ("yes or no: slots share their cells (llama.cpp)", {"type": "string"}),
     "kv_cache_memory_bytes": ("the pool per GPU, given instead of derived", {"type": "integer"}),
 }
@@ -85,8 +87,8 @@ _KV = (
     "gpu_name", "gpus",
     "engine", "engine_version", "gpu_memory_utilization", "max_model_len", "max_num_seqs",
     "max_num_batched_tokens",
-    "block_size", "num_speculative_tokens", "enable_prefix_caching", "enable_dp_attention", "kv_unified",
-    "kv_cache_memory_bytes",
+    "block_size", "num_speculative_tokens", "enable_prefix_caching", "enable_dp_attention",
+    "mamba_ssm_cache_dtype", "kv_unified", "kv_cache_memory_bytes",
 )  # fmt: skip
 _TEXT_QUERY = ("lang", "format", "color", "colour")
 

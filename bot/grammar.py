@@ -32,6 +32,7 @@ CALCULATOR_OPTIONS = {
     "dtype": "weights_dtype", "quant": "weights_dtype", "quantization": "weights_dtype",
     "tp": "tp", "tensor_parallel_size": "tp", "pp": "pp", "dp": "dp", "dcp": "dcp", "attn_dp": "attn_dp",
     "enable_prefix_caching": "enable_prefix_caching", "kv_unified": "kv_unified",
+    "mamba_ssm_cache_dtype": "mamba_ssm_cache_dtype", "mamba_ssm_dtype": "mamba_ssm_cache_dtype",
     "gpu": "gpu", "on": "gpu", "gpus": "gpus", "engine": "engine", "engine_version": "engine_version",
     "gmu": "gpu_memory_utilization", "util": "gpu_memory_utilization",
     "gpu_memory_utilization": "gpu_memory_utilization", "max_model_len": "max_model_len",

@@ -10,6 +10,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gpudiag.words import LANGUAGES, language_at
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
@@ -39,6 +41,7 @@ OPTIONS = {
     "block-size": "tokens per block or page",
     "num-speculative-tokens": "draft tokens of the model's own MTP layer",
     "enable-prefix-caching": "yes or no, where states are kept (vLLM)",
+    "mamba-ssm-cache-dtype": "auto, bf16, f16, f32 of recurrent states (vLLM, SGLang)",
     "kv-unified": "yes or no: slots share their cells (llama.cpp)",
     "kv-cache-memory-bytes": "the pool per GPU, given instead of derived",
 }
@@ -59,8 +62,8 @@ def arguments(parser: ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="X", help=words)
     parser.add_argument(
         "--lang",
-        metavar="en|ko",
-        choices=("en", "ko"),
+        metavar="|".join(LANGUAGES),
+        choices=LANGUAGES,
         help="language of the answer (default: GPUDIAG_LANG, LANG)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
@@ -70,7 +73,7 @@ def run(options: Namespace) -> int:
     """Print the answer; exit code 0 also when it does not fit, for the answer was given."""
     from gpudiag.kv.calculation import calculate
 
-    language = options.lang or _language()
+    language = language_at(os.environ, options.lang)
     answer = calculate(question(options))
     if options.json:
         import json
@@ -231,11 +234,6 @@ def _parsed(text: str, place: str | Note) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise KvError("refused-json", place=place) from None
-
-
-def _language() -> str:
-    named = os.environ.get("GPUDIAG_LANG") or os.environ.get("LC_ALL") or os.environ.get("LANG") or ""
-    return "ko" if named.lower().startswith("ko") else "en"
 
 
 def _width() -> int:

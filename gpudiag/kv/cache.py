@@ -23,15 +23,16 @@ V4_ROW = 584  # 448 fp8 + 64 × 2 rope + 8 scale: one compressed or window row o
 class Storage(NamedTuple):
     """How an engine stores what a sequence keeps, on one of `tp` GPUs.
 
-    `state_dtype` is the convolution tail's; a recurrent matrix may ask for its own or gets the engine's
-    `matrix_dtype`, unless `state_float32` (llama.cpp keeps both in f32). `speculative` draft tokens widen
-    or repeat states.
+    `state_dtype` is the convolution tail's. A recurrent matrix is kept as the person asks (`matrix_asked`,
+    which KDA does not heed), as its config does, or as the engine does (`matrix_dtype`); with `state_float32`
+    (llama.cpp) both are f32. `speculative` draft tokens widen or repeat states.
     """
 
     dtype: CacheDtype
     tp: int = 1
     state_dtype: str = "bf16"
     matrix_dtype: str | None = None
+    matrix_asked: str | None = None
     state_float32: bool = False
     speculative: int = 0
 
@@ -162,7 +163,8 @@ def conv_bytes(part: State, storage: Storage) -> int:
 
 
 def matrix_bytes(part: State, storage: Storage) -> int:
-    named = part.matrix_dtype or storage.matrix_dtype or storage.state_dtype
+    asked = storage.matrix_asked if part.design != "kda" else None
+    named = asked or part.matrix_dtype or storage.matrix_dtype or storage.state_dtype
     element = 4 if storage.state_float32 else bytes_per_element(named)
     return part.matrix // storage.tp * element
 

@@ -75,6 +75,7 @@ class Deployment:
             weights_bytes=self.weights(tp),
             experts=self.model.weights.has_experts,
             prefix_caching=question.enable_prefix_caching,
+            matrix_dtype=question.mamba_ssm_cache_dtype,
             unified=question.kv_unified,
         )
         return engine_class(name or self.engine_name)(self.model.shape, setup, self.stages)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from gpudiag.kv.dtypes import check_cache_dtype, check_weights_dtype
+from gpudiag.kv.dtypes import CACHE_ALIASES, check_cache_dtype, check_weights_dtype
 from gpudiag.kv.engines import ENGINES
 from gpudiag.kv.errors import KvError
 
@@ -19,6 +19,7 @@ LONGEST_WHOLE = 10**18  # longer numbers are said as powers of ten
 # Powers of 1024, as engines count; with a B and no i they are powers of 1000.
 BYTE_UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 SEVERAL = re.compile(r"(\d{1,5})\s*[x×]\s*(?=\D)(.+)", re.IGNORECASE)  # 2xH100, 8x A100
+STATE_DTYPES = ("bf16", "f16", "f32")
 FLAGS = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),
@@ -50,6 +51,7 @@ OF_ENGINES = {
     "dcp": ("vllm", "sglang"),
     "attn_dp": ("sglang",),
     "enable_prefix_caching": ("vllm",),
+    "mamba_ssm_cache_dtype": ("vllm", "sglang"),
     "kv_unified": BY_LAYERS,
 }
 
@@ -66,6 +68,7 @@ NAME_ALIASES = {
     "attn_dp_size": "attn_dp",
     "dp_attention": "enable_dp_attention",
     "prefix_caching": "enable_prefix_caching",
+    "mamba_ssm_dtype": "mamba_ssm_cache_dtype",
     "kvu": "kv_unified",
     "kv_cache_dtype": "kv_dtype",
     "cache_type": "kv_dtype",
@@ -115,6 +118,7 @@ class Question:
     block_size: int | None = None
     num_speculative_tokens: int = 0
     enable_prefix_caching: bool | None = None
+    mamba_ssm_cache_dtype: str | None = None
     kv_unified: bool | None = None
     kv_cache_memory_bytes: int | None = None
     checkpoint_bytes: int | None = None
@@ -133,6 +137,8 @@ class Question:
             if value is None or (isinstance(value, str) and not value.strip() and name != "config"):
                 continue
             checked = CHECKS[name](value, name)
+            if checked is None:
+                continue
             if values.setdefault(name, checked) != checked:
                 raise KvError("refused-both", name=name, one=values[name], other=checked)
         if config is not None:
@@ -278,6 +284,15 @@ def _share(value: Any, name: str) -> float:
     return float(number)
 
 
+def _state_dtype(value: Any, name: str) -> str | None:
+    """A plain dtype; `auto` is what the config asks for."""
+    text = _text(value, name).lower()
+    text = CACHE_ALIASES.get(text, text)
+    if text not in ("auto", *STATE_DTYPES):
+        raise KvError("refused-state-dtype", name=name, value=value, known=", ".join(STATE_DTYPES))
+    return None if text == "auto" else text
+
+
 def _flag(value: Any, name: str) -> bool:
     """Yes or no, as JSON or people write it."""
     found = FLAGS.get(str(value).strip().lower())
@@ -350,6 +365,7 @@ CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "num_speculative_tokens": whole(64, least=0),
     "enable_prefix_caching": _flag,
     "enable_dp_attention": _flag,
+    "mamba_ssm_cache_dtype": _state_dtype,
     "kv_unified": _flag,
     "kv_cache_memory_bytes": _bytes,
 }

@@ -217,6 +217,35 @@ def test_every_gpu_keeps_the_whole_tail_of_n_grams():
     assert one - tail == 4 * (four - tail)
 
 
+@pytest.mark.parametrize(
+    ("model", "options", "tokens"),
+    [
+        ("qwen3.5-122b-a10b", {"kv_dtype": "fp8", "mamba_ssm_cache_dtype": "float16"}, 2128),
+        ("qwen3.5-122b-a10b", {"kv_dtype": "bf16", "mamba_ssm_cache_dtype": "float16"}, 1072),
+        ("qwen3.5-122b-a10b", {"kv_dtype": "fp8", "mamba_ssm_cache_dtype": "auto"}, 4176),
+        ("qwen3.8-27b", {"mamba_ssm_dtype": "bfloat16", "num_speculative_tokens": 7}, 448),
+    ],
+)
+def test_a_narrower_state_halves_the_blocks_of_a_hybrid_as_logged(model, options, tokens):
+    assert {tokens} == {group.tokens for group in groups(ask(model, engine="vllm", **options))}
+
+
+def test_kda_keeps_its_matrix_in_f32_whatever_is_asked():
+    asked, plain = (
+        ask(configs.KIMI_LINEAR, engine="vllm", mamba_ssm_cache_dtype=dtype).fixed_bytes_per_request
+        for dtype in ("bf16", "auto")
+    )
+
+    assert asked == plain
+
+
+def test_an_older_gguf_of_a_latent_model_is_told_apart():
+    """deepseek-coder-v2:16b of Ollama: 4320.00 MiB for 8 × 2,048 cells."""
+    notes = {note.key: note.values for note in ask("deepseek-v2-lite", engine="ollama", tokens=2048).notes}
+
+    assert notes["llama-expanded"] == {"bytes": 4320 * MIB // (8 * 2048)}
+
+
 def test_decode_context_parallelism_divides_the_tokens_of_a_latent():
     options = {"engine": "vllm", "tp": 8, "max_model_len": 131_072, "kv_cache_memory_bytes": 20 * GIB}
     whole, shared = (ask(configs.DEEPSEEK_V3, dcp=dcp, **options) for dcp in (1, 8))

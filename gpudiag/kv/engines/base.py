@@ -39,6 +39,7 @@ class Setup(NamedTuple):
     weights_bytes: int | None = None
     experts: bool = False
     prefix_caching: bool | None = None
+    matrix_dtype: str | None = None
     unified: bool | None = None
 
     @property
@@ -86,6 +87,7 @@ class Engine:
             dtype=self.setup.dtype,
             tp=self.setup.attention_tp,
             state_dtype="bf16" if self.shape.dtype == "f32" else self.shape.dtype,
+            matrix_asked=self.setup.matrix_dtype,
             state_float32=self.state_float32,
             speculative=self.setup.speculative,
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gpudiag.kv.cache import Stage, Storage, rate, state_bytes, window_of
+from gpudiag.kv.cache import Stage, Storage, if_every_head_had_its_own, rate, state_bytes, window_of
 from gpudiag.kv.engines.base import GIB, Budget, Engine, bisect
-from gpudiag.kv.layers import Attention
+from gpudiag.kv.layers import Attention, Latent
 from gpudiag.kv.note import Note, note
 
 CELLS = 256  # contexts are rounded up to this many cells
@@ -108,6 +108,9 @@ class LlamaCpp(Engine):
             found.append(note("llama-window", batch=self.micro_batch))
         if self.name == LlamaCpp.name and self.setup.unified is None and self.fixed_bytes(2**30):
             found.append(note("llama-slots"))
+        if any(isinstance(part, Latent) for part in parts):
+            expanded = if_every_head_had_its_own(self.stage(tokens).parts, self.storage)
+            found.append(note("llama-expanded", bytes=expanded))
         if self.has_windows and not self.cuts_windows:
             found.append(note("llama-window-off"))
         if self.setup.speculative:

@@ -7,9 +7,9 @@ import re
 import unicodedata
 
 from bot.request import Target
+from gpudiag.words import LANGUAGES
 
 HERE = frozenset({"here", "!", "여기", "여기에", "채널에"})
-LANGUAGES = frozenset({"en", "ko"})
 FILLERS = frozenset({
     "is", "are", "was", "were", "the", "a", "an", "so", "does", "do", "did", "my", "please", "with", "on",
     "of", "about", "what", "what's", "whats", "wrong", "slow", "full", "idle", "stuck", "busy", "down", "hot",

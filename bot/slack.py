@@ -36,6 +36,7 @@ from bot.pictures import timeline
 from bot.request import Request
 from bot.words import say
 from gpudiag.errors import GpudiagError
+from gpudiag.words import LANGUAGES
 
 log = logging.getLogger("gpudiag.bot.slack")
 
@@ -132,7 +133,7 @@ class SlackBot:
         except (SlackAway, SlackRefused):
             return None
         lang = str(found.get("locale") or "")[:2]
-        return lang if lang in ("en", "ko") else "", str(found.get("tz") or "")
+        return lang if lang in LANGUAGES else "", str(found.get("tz") or "")
 
     # Slash commands.
 

@@ -8,14 +8,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from api.web.words import SENTENCES
 from gpudiag.charts import Series, memory_bar_svg, timeline_svg
 from gpudiag.words import Language
 
 WIDTH = 380  # drawn for a phone; larger screens scale it up a little
-NAMES = {
-    "en": ("GPU utilization", "memory used", "GPU {index}: utilization and memory, as a share of the whole"),
-    "ko": ("GPU 사용률", "메모리 사용", "GPU {index}: 사용률과 메모리의 비율"),
-}
 
 
 def bar(ledger: Mapping[str, Any] | None, language: Language) -> Markup:
@@ -47,16 +44,16 @@ def timeline(
         return Markup("")
     used = [(at, None if value is None else 100 * value / total) for at, value in memory] if total else []
     end = _end(history, [points[-1][0] for points in (utilization, memory) if points]) + age_seconds
-    first, second, title = NAMES[language]
+    said = SENTENCES[language]
     return Markup(
         timeline_svg(
             [
-                Series(first, [(at, value) for at, value in utilization]),
-                *([Series(second, used, "area")] if used else []),
+                Series(said["utilization_now"], [(at, value) for at, value in utilization]),
+                *([Series(said["memory_now"], used, "area")] if used else []),
             ],
             start=end - seconds,
             end=end,
-            title=title.format(index=gpu["index"]),
+            title=said["timeline_of"].format(index=gpu["index"]),
             language=language,
             width=WIDTH,
             height=148,

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from api.calculating import question_of
 from api.web import language
+from api.web.words import SENTENCES
 from gpudiag.charts import Series, memory_bar_svg, timeline_svg
 from gpudiag.errors import GpudiagError
 from gpudiag.examine import default_rules
@@ -234,16 +235,13 @@ def drawn(scene: Scene, lang: Language) -> dict[str, Any]:
     }
 
 
-NAMES = {"en": ("GPU utilization (example)", "memory used"), "ko": ("GPU 사용률 (예시)", "메모리 사용")}
-
-
 def _both(draw: Callable[[float], str]) -> str:
     """A picture for wide screens and one for phones; the style sheet shows one of them."""
     return f'<div class="on-wide">{draw(720)}</div><div class="on-phone">{draw(360)}</div>'
 
 
 def _minute(shown: list[tuple[float, float]], lang: Language, width: float) -> str:
-    utilization, memory = NAMES[lang]
+    utilization, memory = SENTENCES[lang]["utilization_example"], SENTENCES[lang]["memory_now"]
     return timeline_svg(
         [
             Series(utilization, [(float(at), row[0]) for at, row in enumerate(shown)]),

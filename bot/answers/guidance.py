@@ -99,11 +99,15 @@ def problem(request: Request, asking: Asking) -> Answer:
             paragraphs=(asking.say(key, word=code(trouble.word)) + ".",),
             actions=(Action(asking.say("b.run"), "ask", trouble.suggestion, primary=True),),
         )
-    first = "왜 node-3" if asking.lang == "ko" else "why node-3"
-    step = asking.say("q.unknown.step", command=asking.command(first), help=asking.command("help"))
+    step = _try(asking, asking.say("q.try.why"))
     return Answer(
         headline=asking.say("q.unknown", word=code(trouble.word)), lang=asking.lang, paragraphs=(step,)
     )
+
+
+def _try(asking: Asking, sentence: str) -> str:
+    """What to type instead."""
+    return asking.say("q.unknown.step", command=asking.command(sentence), help=asking.command("help"))
 
 
 def refused(request: Request, refusal: ApiRefused, asking: Asking) -> Answer:
@@ -152,8 +156,8 @@ def not_one_place(request: Request, target: Target, refusal: ApiRefused, asking:
 
 def nothing_like_it(target: Target, refusal: ApiRefused, asking: Asking) -> Answer:
     """The target is nowhere, and no name is like it: what was looked for, what there is, what to ask."""
-    said, first = refusal.said(asking.lang), "현황" if asking.lang == "ko" else "status"
-    step = asking.say("q.unknown.step", command=asking.command(first), help=asking.command("help"))
+    said = refusal.said(asking.lang)
+    step = _try(asking, asking.say("q.try.fleet"))
     return Answer(
         headline=asking.say("q.nothing", word=named(target)),
         lang=asking.lang,

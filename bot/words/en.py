@@ -211,6 +211,8 @@ SENTENCES = {
     "q.meant": "Did you mean {command}?",
     "q.unknown": "I do not know {word}",
     "q.unknown.step": "Try {command}, or {help} for everything.",
+    "q.try.why": "why node-3",
+    "q.try.fleet": "status",
     "q.missing": "{verb} needs one thing more, for example {command}",
     "q.option": "I do not know the option {word}",
     "q.word": "I do not know what {word} means here",

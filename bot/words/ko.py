@@ -209,6 +209,8 @@ SENTENCES = {
     "q.meant": "{command} 명령을 뜻하셨습니까?",
     "q.unknown": "{word} 명령은 모릅니다",
     "q.unknown.step": "{command} 또는 {help} 명령을 써 보십시오.",
+    "q.try.why": "왜 node-3",
+    "q.try.fleet": "현황",
     "q.missing": "{verb} 명령 뒤에 무엇에 대한 것인지 적으십시오. 예: {command}",
     "q.option": "{word} 옵션은 모릅니다",
     "q.word": "{word} 부분을 이해하지 못했습니다",

@@ -18,6 +18,7 @@ from typing import Any
 
 from bot.examples import messages
 from docs.browser import browser
+from gpudiag.words import LANGUAGES
 
 Json = dict[str, Any]
 OUT = Path(__file__).parents[2] / "docs" / "pictures" / "slack"
@@ -57,7 +58,7 @@ table { border-collapse: collapse; margin: 6px 0; font-size: 14px; } td, th { bo
 def main(out: Path = OUT) -> int:
     with browser() as chromium:
         out.mkdir(parents=True, exist_ok=True)
-        for lang in ("en", "ko"):
+        for lang in LANGUAGES:
             for name, width in (
                 *((picture, 720) for picture in dict.fromkeys(SHOWN.values())),
                 ("why-and-alert", 390),

@@ -10,11 +10,10 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from gpudiag.words import Language, language_at, language_of
+from gpudiag.words import LANGUAGES, Language, language_at, language_of
 from gpudiag.words.refusals import Refusal
 
 API_URL = "http://127.0.0.1:8000"
-LANGUAGES = ("en", "ko")
 
 
 class NoSuchLanguage(Refusal):

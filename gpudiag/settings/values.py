@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from gpudiag.words import LANGUAGES
 from gpudiag.words.refusals import Refusal
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
@@ -82,7 +83,7 @@ def store_url(value: Any) -> str:
 
 def language(value: Any) -> str:
     """A language that has words."""
-    if value not in ("en", "ko"):
+    if value not in LANGUAGES:
         raise Wants("wants-language")
     return str(value)
 

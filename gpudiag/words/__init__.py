@@ -2,17 +2,19 @@
 
 pages.py reads a rule's Markdown; units.py writes values; en.py and ko.py hold sentences that belong to no
 rule; foreign.py makes text that came from a machine safe to show; programs/: what programs say of themselves,
-refusals.py: errors in every language. To add a language: one file here, one there, and one `xx.md` per rule.
+refusals.py: errors in every language. To add a language: its name in `LANGUAGES`, and see CONTRIBUTING.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from types import ModuleType
-from typing import Literal
+from typing import Literal, get_args
 
 Language = Literal["en", "ko"]
-LANGUAGES: tuple[Language, ...] = ("en", "ko")
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 
 def language_of(wanted: str | None) -> Language:
@@ -24,10 +26,9 @@ def language_in(wanted: str | None) -> Language | None:
     """The first language that is asked for and has words; None where none of them has."""
     for tag in (wanted or "").replace("_", "-").split(","):
         short = tag.strip().split(";")[0].split("-")[0].lower()
-        if short == "ko":
-            return "ko"
-        if short == "en":
-            return "en"
+        for language in LANGUAGES:
+            if short == language:
+                return language
     return None
 
 
@@ -40,12 +41,7 @@ def language_at(terminal: Mapping[str, str], option: str | None = None) -> Langu
     return language_of(option or next(filter(None, named), None))
 
 
+@cache
 def words(language: str) -> ModuleType:
-    """The sentences of one language."""
-    if language == "ko":
-        from gpudiag.words import ko
-
-        return ko
-    from gpudiag.words import en
-
-    return en
+    """The sentences of one language; English where it has none."""
+    return import_module(f"{__name__}.{language if language in LANGUAGES else 'en'}")

@@ -315,3 +315,11 @@ def test_a_refusal_is_said_in_the_language_that_was_asked_for(words, environment
     assert (code, out) == (2, "")
     assert err.startswith(sentence)
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("variable", ["GPUDIAG_LANG", "LC_ALL", "LC_MESSAGES", "LANG"])
+def test_an_answer_is_in_the_language_of_the_terminal(variable):
+    unset = dict.fromkeys(("GPUDIAG_LANG", "LC_ALL", "LC_MESSAGES", "LANG"), "")
+    _, out, _ = run("llama-3-8b", "8192", **{**unset, variable: "ko_KR.UTF-8"})
+
+    assert "요청" in out

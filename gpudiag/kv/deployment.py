@@ -11,6 +11,7 @@ from gpudiag.kv.engines import engine_class
 from gpudiag.kv.engines.base import Engine, Setup
 from gpudiag.kv.model import (
     absorbed_copies,
+    as_sglang_keeps,
     check_context_parallel,
     check_pool,
     check_sharding,
@@ -40,6 +41,8 @@ class Deployment:
         of_vllm = question.dcp > 1 or question.enable_prefix_caching is not None
         if self.engine_name is None and (self.gpu_bytes or question.kv_cache_memory_bytes or of_vllm):
             self.engine_name = "vllm"
+        if self.engine_name == "sglang":
+            self.model = as_sglang_keeps(self.model)
         check_sharding(self.model.shape, question.tp // question.attn_dp)
         check_context_parallel(self.model.shape, question.tp, question.dcp, self.engine_name)
         check_stages(self.model.shape, question.pp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from gpudiag.kv.errors import KvError
 from gpudiag.kv.layers import Attention, CompressedLatent, Latent, State
 from gpudiag.kv.question import GIB, Question
 from gpudiag.kv.shape import ModelShape, read_shape
+from gpudiag.kv.traits.latent import UNABSORBED, absorbed
 from gpudiag.kv.weights import WeightCount
 
 
@@ -54,6 +56,14 @@ def _catalogue_model(name: str) -> Model:
     shape = read_shape(config)
     count = WeightCount(config, shape)
     return Model(entry.name, config, shape, count, entry.source, entry.verified, named.weights_dtype)
+
+
+def as_sglang_keeps(model: Model) -> Model:
+    """MiniCPM 3 as a latent: SGLang's attention absorbs it (`configs/model_config.py`), vLLM expands it."""
+    if model.config.family not in UNABSORBED:
+        return model
+    layers = ((absorbed(model.config),),) * len(model.shape.layers)
+    return model._replace(shape=replace(model.shape, layers=layers))
 
 
 def read_gpu(asked: str | float | None) -> tuple[str | None, int | None, str | None]:

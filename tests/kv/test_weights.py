@@ -222,6 +222,14 @@ def test_minicpm_3_is_stored_as_a_latent_and_kept_expanded():
     assert answer.bytes_per_token == 62 * 40 * 2 * (64 + 32) * 2
 
 
+def test_minicpm_3_stays_a_latent_in_sglang_alone():
+    vllm, sglang = (ask(configs.MINICPM_3, engine=engine) for engine in ("vllm", "sglang"))
+    rank, rope = configs.MINICPM_3["kv_lora_rank"], configs.MINICPM_3["qk_rope_head_dim"]
+
+    assert sglang.bytes_per_token == configs.MINICPM_3["num_hidden_layers"] * (rank + rope) * 2
+    assert vllm.bytes_per_token > 10 * sglang.bytes_per_token
+
+
 def test_a_head_that_may_be_the_embedding_is_said_to_be_a_guess():
     config = {**configs.LLAMA_8B, "model_type": "minicpm"}
     said, unsaid = config, {**config, "tie_word_embeddings": None}

@@ -7,7 +7,7 @@ from gpudiag.kv.errors import KvError
 from gpudiag.kv.layers import Attention, CompressedLatent, Latent, Part
 from gpudiag.kv.traits.heads import hidden_size, query_heads
 
-# Engines keep the expanded keys and values for this family, although its config has a latent rank.
+# vLLM and llama.cpp keep the expanded keys and values for this family, although its config has a latent rank.
 UNABSORBED = {"minicpm3"}
 # Two attention blocks in each layer.
 DOUBLE = {"longcat_flash", "longcat"}

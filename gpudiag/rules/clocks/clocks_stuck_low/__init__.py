@@ -1,38 +1,34 @@
-"""Fully loaded, and the clocks stay low without a stated reason."""
+"""Loaded, and the clocks stay low without a stated reason."""
 
+from gpudiag.model import CLOCKS_EVENT
 from gpudiag.rule import THERMAL, Fires, measured, rule
 from gpudiag.window import W5, W7D, W15, GpuWindow, NotMeasured
 
-REASONS = (
-    "gpu_idle",
-    "app_clocks",
-    "sw_power_cap",
-    "hw_slowdown",
-    "sync_boost",
-    "sw_thermal",
-    "hw_thermal",
-    "power_brake",
-)
+NAMED = sum(CLOCKS_EVENT.values())
+AT_WORK = (None, "P0", "P1", "P2")  # programs that compute run in P2 on GeForce cards
 
 
-@rule(severity="warning", rank=THERMAL, maturity="experimental", given=("spinning",))
+@rule(severity="warning", rank=THERMAL, maturity="experimental", given=("working",))
 def clocks_stuck_low(
     gpu: GpuWindow,
     *,
-    min_utilization_percent: float = 90.0,
+    min_utilization_percent: float = 70.0,
     max_clock_ratio: float = 0.6,
     max_power_ratio: float = 0.6,
     max_reason_ratio: float = 0.1,
 ) -> Fires | None:
-    """Full load at a small share of the highest clock, and no reason is given."""
+    """Loaded at a small share of the highest clock, and no reason is given.
+
+    Where the card idles between kernels it says so: then the driver gives a reason.
+    """
     if gpu.over("utilization_percent", W5).mean < min_utilization_percent:
         return None
     clock, fastest = gpu.over("sm_clock_megahertz", W5), gpu.now("sm_clock_max_megahertz")
     if clock.mean >= max_clock_ratio * fastest:
         return None
-    if gpu.reading.pstate not in (None, "P0", "P1"):
+    if gpu.reading.pstate not in AT_WORK or (gpu.reading.clocks_event_reasons or 0) & ~NAMED:
         return None
-    if any(gpu.share(reason, W5) > max_reason_ratio for reason in REASONS):
+    if any(gpu.share(reason, W5) > max_reason_ratio for reason in CLOCKS_EVENT):
         return None
     gpu.require(W5)
     if _power_is_usual(gpu, max_power_ratio):

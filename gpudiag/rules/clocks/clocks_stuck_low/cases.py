@@ -45,6 +45,16 @@ CASES = [
         severity="info",
         confidence="possible",
     ),
+    Case("at 87 % load", lambda: _slow(utilization_percent=87.0), "fires", severity="warning"),
+    Case("a GeForce card, which computes in P2", lambda: _slow(pstate="P2"), "fires"),
+    Case(
+        "at half load clocks are what the driver makes of it",
+        lambda: _slow(utilization_percent=50.0),
+        "clear",
+    ),
+    Case("a light load keeps the card in a lower state", lambda: _slow(pstate="P5"), "clear"),
+    Case("the display's clocks are the reason", lambda: _slow(clocks_event_reasons=0x100), "clear"),
+    Case("a reason that has no name here", lambda: _slow(clocks_event_reasons=0x200), "clear"),
     Case("the power limit is the reason", lambda: _slow(clocks_event_reasons=0x4), "clear"),
     Case("an administrator set the clocks", lambda: _slow(clocks_event_reasons=0x2), "clear"),
     Case(

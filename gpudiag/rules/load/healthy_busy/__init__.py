@@ -21,7 +21,7 @@ def healthy_busy(
     min_memory_percent: float = 10.0,
     min_active_ratio: float = 0.10,
     min_swing_percent: float = 25.0,
-    min_hot_celsius: float = 88.0,
+    min_hot_celsius: float = 85.0,
 ) -> Fires | None:
     """The GPU works normally."""
     if gpu.reading.error or not gpu.present or holds_nothing(gpu):

@@ -33,9 +33,9 @@ def _small_card() -> Window:
     return s.passes(minutes=6).window
 
 
-def _hot(**gpu: Any) -> Window:
+def _hot(celsius: float = 91.0, **gpu: Any) -> Window:
     limits = {"temperature_margin_celsius": None, "temperature_slowdown_celsius": None}
-    return _one_sample(power_watts=600.0, temperature_celsius=91.0, **limits, **gpu)
+    return _one_sample(power_watts=600.0, temperature_celsius=celsius, **limits, **gpu)
 
 
 def _one_sample(**gpu: Any) -> Window:
@@ -120,6 +120,20 @@ CASES = [
         severity="info",
         confidence="possible",
         variant="hot",
+    ),
+    Case(
+        "one pasted sample at 86 °C, its limits not shown",
+        lambda: _hot(86.0, clocks_event_reasons=None),
+        "fires",
+        severity="info",
+        variant="hot",
+    ),
+    Case(
+        "one pasted sample at 83 °C, its limits not shown",
+        lambda: _hot(83.0, clocks_event_reasons=None),
+        "fires",
+        severity="ok",
+        variant="progress-unseen",
     ),
     Case(
         "one pasted sample at 91 °C, and nothing holds its clocks",

@@ -1,12 +1,10 @@
 """A serving engine starts again and again, and ends before it answers."""
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from gpudiag.rule import STUCK, Fires, measured, rule
-from gpudiag.window import W15, W30, GpuWindow, ProcessWindow
-
-TOGETHER_SECONDS = 20.0  # processes of one server start so close to each other
+from gpudiag.rules.load.restarts import ended_young, life, starts
+from gpudiag.window import W15, W30, GpuWindow
 
 
 @rule(
@@ -40,32 +38,15 @@ def _restarted(gpu: GpuWindow, min_starts: int, within: float, max_life: float) 
         if now is None:
             continue
         before = [
-            process
-            for process in gpu.node.departed
-            if process.workload == now.workload
-            and gpu.index in process.gpus
-            and gpu.node.time - process.last_seen <= within
-            and _life(process) <= max_life
+            process for process in ended_young(gpu, within, max_life) if process.workload == now.workload
         ]
-        starts = _starts([*before, now])
-        if starts >= min_starts:
+        times = starts([*before, now])
+        if times >= min_starts:
             yield Fires(
                 (
-                    measured("starts", starts, window=within, source="/proc"),
-                    measured("longest_life_seconds", round(max(map(_life, before))), source="/proc"),
+                    measured("starts", times, window=within, source="/proc"),
+                    measured("longest_life_seconds", round(max(map(life, before))), source="/proc"),
                 ),
                 key=reading.name,
                 words={"engine": reading.name, "pid": str(now.reading.pid)},
             )
-
-
-def _life(process: ProcessWindow) -> float:
-    """Seconds from its start until it was last seen."""
-    started = process.reading.started_at
-    return process.last_seen - (process.first_seen if started is None else started)
-
-
-def _starts(processes: list[ProcessWindow]) -> int:
-    """How often they began: those of one server begin together."""
-    moments = sorted(process.last_seen - _life(process) for process in processes)
-    return 1 + sum(later - one > TOGETHER_SECONDS for one, later in pairwise(moments))

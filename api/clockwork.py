@@ -18,6 +18,8 @@ from api.judging.rounds import Rounds
 from api.judging.together import EVERY_SECONDS
 from api.reports.writer import Writer
 from api.store import Store, StoreCorrupt, StoreError
+from api.words import Sentence
+from gpudiag.words.units import duration
 
 log = logging.getLogger("gpudiag.clockwork")
 
@@ -29,6 +31,7 @@ PACKED_TOGETHER = 50  # nodes
 CHECKPOINT_SECONDS = 2.0  # else the report whose commit fills the log would wait for it
 LOOK_SECONDS = 60.0
 KEEP_SECONDS = 300.0
+DEAF_SECONDS = 10.0  # between two looks: an answer of the store may take half of it
 
 
 class Clockwork:
@@ -42,6 +45,7 @@ class Clockwork:
         self._ticker = threading.Thread(target=self._tick, name="gpudiag-ticker", daemon=True)
         self._keeper = threading.Thread(target=self._tend, name="gpudiag-keeper", daemon=True)
         self._stopping = threading.Event()
+        self._watch = Watch()
 
     def start(self) -> None:
         self._ticker.start()
@@ -77,6 +81,7 @@ class Clockwork:
     def _tick(self) -> None:
         packed_at = settled_at = time.monotonic()
         while not self._stopping.wait(TICK_SECONDS):
+            self._safely(self._forgive)
             if not self.all_loaded:
                 self._safely(self._load_some)
             if self._leads():
@@ -94,6 +99,13 @@ class Clockwork:
     def _leads(self) -> bool:
         """Whether this process is the one that judges silent nodes and deletes what is old."""
         return self._store.embedded or self._store.try_to_lead()
+
+    def _forgive(self) -> None:
+        """Hold nobody's silence against them while nobody could be heard."""
+        missed = self._watch.missed()
+        if missed is not None:
+            log.warning("%s", missed.said("en"))
+            self._in_turn(lambda: self.rounds.listen_anew(self._clock()))
 
     def _load_some(self) -> None:
         self.all_loaded = not self.rounds.load_some(LOAD_LASTS, time.monotonic)
@@ -156,4 +168,26 @@ class Clockwork:
 
     def keep_now(self) -> int:
         """Delete what is older than what is kept."""
-        return self._store.keep_since(self._clock() - self._keep) if self._leads() else 0
+        if not self._leads():
+            return 0
+        oldest = self._store.snapshots.kept_from(self._clock(), self._keep)
+        return self._store.keep_since(oldest, empty_log=self._empty_log)
+
+
+class Watch:
+    """Tells a time that is missing between two looks: the clock jumped, or this process stood still."""
+
+    def __init__(
+        self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._wall, self._steady = wall, steady
+        self._looked_at = wall(), steady()
+
+    def missed(self) -> Sentence | None:
+        """What there is to say of it."""
+        (wall, steady), self._looked_at = self._looked_at, (self._wall(), self._steady())
+        by_clock, lived = self._looked_at[0] - wall, self._looked_at[1] - steady
+        if by_clock <= DEAF_SECONDS:
+            return None
+        said = "clock.jumped" if by_clock - lived > DEAF_SECONDS else "clock.stood.still"
+        return Sentence(said, span=duration(by_clock, "en"))

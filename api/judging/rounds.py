@@ -32,6 +32,11 @@ class Rounds:
                 self._judge.state(state.name)
         return False
 
+    def listen_anew(self, now: float) -> None:
+        """Nobody could be heard for a while: silence is counted from now on."""
+        for state in list(self._judge.nodes.values()):
+            state.window.unheard_since = now
+
     def tick(self, now: float, enough: Callable[[], bool] = lambda: False) -> None:
         """Judge the nodes that are silent, and what waits: nobody else would notice.
 

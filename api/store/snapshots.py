@@ -66,6 +66,7 @@ def _node(row: Any) -> StoredNode:
 
 DECODER = msgspec.json.Decoder(Snapshot)
 LARGEST_BODY = 32 << 20
+STEPS = 42  # of the time that is kept: of a week, each is four hours
 
 
 def pack(body: bytes) -> bytes:
@@ -196,13 +197,39 @@ class Snapshots:
         with self._store.reading() as connection:
             return connection.execute(select(func.count()).select_from(snapshots)).scalar_one()
 
+    def kept_from(self, now: float, span: float) -> float:
+        """The moment since when reports came in for `span` seconds.
+
+        A time in which none came does not count: neither an outage nor a clock that jumped ahead makes what
+        is stored older.
+        """
+        at, step = now, span / STEPS
+        for left in range(STEPS, 0, -1):
+            newest = self._received_before(at)
+            if newest is None:
+                return at - left * step
+            if at - newest > step:
+                at = newest
+            at -= step
+        return at
+
+    def _received_before(self, at: float) -> float | None:
+        """When the newest of the snapshots came in that came before `at`."""
+        last = self.last_id_received_before(at)
+        if last is None:
+            return None
+        statement = select(snapshots.c.received_at).where(snapshots.c.id <= last)
+        with self._store.reading() as connection:
+            return connection.execute(statement.order_by(snapshots.c.id.desc()).limit(1)).scalar()
+
     def last_id_received_before(self, at: float) -> int | None:
         """The newest row of those received before `at`, found by halving: rows lie in order of receipt."""
         with self._store.reading() as connection:
-            span = connection.execute(select(func.min(snapshots.c.id), func.max(snapshots.c.id))).one()
-            if span[0] is None:
+            # Asked for both at once, SQLite reads the whole table.
+            first = connection.execute(select(func.min(snapshots.c.id))).scalar()
+            if first is None:
                 return None
-            low, high = span[0] - 1, span[1]
+            low, high = first - 1, connection.execute(select(func.max(snapshots.c.id))).scalar_one()
             while low < high:
                 middle = (low + high + 1) // 2
                 row = connection.execute(
@@ -215,7 +242,7 @@ class Snapshots:
                     low = middle
                 else:
                     high = row.id - 1
-            return low if low >= span[0] else None
+            return low if low >= first else None
 
     # ---- packed windows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sqlalchemy import Connection, delete, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -21,9 +21,10 @@ NODE_LOCK, LEAD_LOCK = 0x6770, 0x67706C64  # PostgreSQL advisory locks
 OLD_ROWS = (("changes", "at", "id"), ("audit", "at", "id"), ("findings", "ended_at", "ended_at"))
 """Tables, their columns with a moment, and the order in which rows go: one that has an index."""
 
-BATCH_ROWS = 200
-BATCH_SECONDS = 0.05  # a batch that takes longer is halved: writers wait no longer than 100 ms
+BATCH_ROWS, MOST_ROWS = 50, 1_000
+BATCH_SECONDS = 0.01  # a batch that takes longer is halved: so long reports wait for it
 GIVE_BACK_SECONDS = 0.005  # a report waits so long
+EMPTY_LOG_SECONDS = 0.2  # else the log fills, and a commit empties it while everybody waits
 
 
 class Store(Database):
@@ -92,27 +93,33 @@ class Store(Database):
 
     # ---- keeping it small
 
-    def keep_since(self, oldest: float, pause: float = 0.02) -> int:
-        """Delete what is older than `oldest`, in small batches; returns how many snapshots went."""
+    def keep_since(
+        self, oldest: float, pause: float = 0.02, empty_log: Callable[[], object] | None = None
+    ) -> int:
+        """Delete what is older than `oldest`, in small batches; returns how many snapshots went.
+
+        `empty_log` is called now and then: each page that is deleted from stands in SQLite's log.
+        """
+        rest = _Rest(pause, empty_log or self.checkpoint)
         gone = self._in_batches(
             "DELETE FROM snapshots WHERE id IN (SELECT id FROM snapshots WHERE received_at < :oldest"
             " AND id <= :last ORDER BY id LIMIT :rows)",
             oldest,
-            pause,
+            rest,
         )
         for table, column, order in OLD_ROWS:
             self._in_batches(
                 f"DELETE FROM {table} WHERE id IN"
                 f" (SELECT id FROM {table} WHERE {column} < :oldest ORDER BY {order} LIMIT :rows)",
                 oldest,
-                pause,
+                rest,
             )
         with self.writing() as connection:
             connection.execute(delete(tables.mutes).where(tables.mutes.c.until < oldest))
-        self._give_back(pause)
+        self._give_back(rest)
         return gone
 
-    def _in_batches(self, statement: str, oldest: float, pause: float) -> int:
+    def _in_batches(self, statement: str, oldest: float, rest: Callable[[], None]) -> int:
         rows, gone = BATCH_ROWS, 0
         values: dict[str, float] = {"oldest": oldest}
         if ":last" in statement:
@@ -121,17 +128,17 @@ class Store(Database):
                 return 0
             values["last"] = last
         while True:
-            started = time.monotonic()
             with self.writing() as connection:
+                started = time.monotonic()  # whoever writes just now was waited for
                 count = connection.execute(text(statement), {**values, "rows": rows}).rowcount
+            spent = time.monotonic() - started
             gone += count
             if count < rows:
                 return gone
-            spent = time.monotonic() - started
-            rows = max(10, rows // 2) if spent > BATCH_SECONDS else min(2_000, rows + rows // 4)
-            time.sleep(pause)
+            rows = max(10, rows // 2) if spent > BATCH_SECONDS else min(MOST_ROWS, rows + rows // 8)
+            rest()
 
-    def _give_back(self, pause: float) -> None:
+    def _give_back(self, rest: Callable[[], None]) -> None:
         """Return free pages to the file system, as many at a time as hold up a report next to nothing."""
         if not self.embedded:
             return
@@ -150,4 +157,18 @@ class Store(Database):
                     raw.executescript(f"PRAGMA incremental_vacuum({pages})")
                     spent = time.monotonic() - started
             pages = max(2, pages // 2) if spent > GIVE_BACK_SECONDS else min(128, pages + 2)
-            time.sleep(pause)
+            rest()
+
+
+class _Rest:
+    """A pause between two batches, in which others write."""
+
+    def __init__(self, seconds: float, empty_log: Callable[[], object]) -> None:
+        self._seconds, self._empty_log = seconds, empty_log
+        self._emptied_at = time.monotonic()
+
+    def __call__(self) -> None:
+        if time.monotonic() - self._emptied_at > EMPTY_LOG_SECONDS:
+            self._empty_log()
+            self._emptied_at = time.monotonic()
+        time.sleep(self._seconds)

@@ -144,6 +144,14 @@ SENTENCES: dict[str, str] = {
         "store: another program removed the log {where} under the running server; all of it is in the file "
         "now, and a new log was begun. A crash meanwhile would have lost the latest reports"
     ),
+    "clock.jumped": (
+        "the clock of this machine jumped ahead by {span}, or the machine slept: nothing stored is deleted "
+        "for that, and no node is called silent before it could report. See: timedatectl, chronyc tracking"
+    ),
+    "clock.stood.still": (
+        "this server did nothing for {span} (stopped, or its machine or disk did not answer): no node is "
+        "called silent before it could report again"
+    ),
     "store.log.emptied": "store {where}: its log is moved into the file again",
     "store.busy": "store {where} is held by another process; is another gpudiag running on it?",
     "store.closed": "store {where} cannot be opened; may this user write there? See --store",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from api.clockwork import Watch
 from gpudiag.window import W6H, W30, Window
 from tests.api.conftest import Api, ReportingNode
 from tests.waiting import PATIENCE_SECONDS, until
@@ -194,3 +195,58 @@ def test_a_fault_stays_told_while_nothing_was_heard_yet(api: Api, node: Reportin
     api.time_passes(5.0)
 
     assert api.client.diagnosis("node-3")["verdict"]["rule"] == "gpu-lost-bus"
+
+
+def jumps(api: Api, node: ReportingNode, seconds: float) -> None:
+    """The server's clock goes ahead, and the clockwork notices; the node's stays right."""
+    clockwork = api.parts.clockwork
+    api.clock.now += seconds
+    api.parts.writer.do(lambda: clockwork.rounds.listen_anew(api.clock.now))
+    api.parts.writer.do(lambda: clockwork.rounds.tick(api.clock.now))
+
+
+def reports_by_its_own_clock(api: Api, node: ReportingNode) -> None:
+    [body] = node.unsent(seconds=10)
+    api.ask("POST", "/v1/snapshots", body, {"Gpudiag-Sent-At": str(node.now)})
+
+
+@pytest.mark.parametrize("ahead", [6 * 86_400.0, 365 * 86_400.0, 12 * 365 * 86_400.0])
+def test_a_clock_that_jumps_ahead_loses_nothing_and_calls_nobody_silent(
+    api: Api, node: ReportingNode, ahead: float
+) -> None:
+    node.passes(minutes=5)
+    before = api.parts.store.snapshots.count()
+    jumps(api, node, ahead)
+    at_once = api.client.diagnosis("node-3")["verdict"]["severity"]
+    reports_by_its_own_clock(api, node)
+    api.clock.now += 300
+
+    assert api.parts.clockwork.keep_now() == 0
+    assert api.parts.store.snapshots.count() == before + 1
+    assert at_once == "unknown"
+    assert {"agent-stale", "server-ingest-gap"}.isdisjoint(
+        item["finding"]["rule"] for item in api.client.findings()["items"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("wall", "steady", "said"),
+    [
+        (1.0, 1.0, None),
+        (9.0, 9.0, None),  # a slow disk
+        (-3_600.0, 1.0, None),  # back: the windows themselves see it
+        (3_600.0, 1.0, "jumped ahead by 1 h"),
+        (120.0, 120.0, "did nothing for 2 min"),
+        (3_600.0, 3_600.0, "did nothing for 1 h"),
+    ],
+)
+def test_time_that_is_missing_between_two_looks_is_told(wall: float, steady: float, said: str | None) -> None:
+    clocks = {"wall": 1e9, "steady": 50.0}
+    watch = Watch(lambda: clocks["wall"], lambda: clocks["steady"])
+    clocks["wall"] += wall
+    clocks["steady"] += steady
+    told = watch.missed()
+
+    assert watch.missed() is None
+    assert (said is None) is (told is None)
+    assert told is None or (said or "") in told.said("en")

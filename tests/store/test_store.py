@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -149,6 +152,70 @@ def test_deleting_never_holds_the_writers_up(store: Store) -> None:
     waits.sort()
     assert len(waits) > 20
     assert waits[int(len(waits) * 0.95)] < took / 4  # a small part of it, however fast the machine is
+
+
+def test_deleting_leaves_no_long_log_to_whoever_commits_next(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/store.sqlite3")
+    with store.writing() as connection:
+        node = store.snapshots.add_node(connection, "node-1", NOW)
+    for first in range(0, 24_000, 4_000):
+        rows = [
+            NewSnapshot(node, NOW + i, NOW + i, i % 97 << 40, i, os.urandom(3_900))
+            for i in range(first, first + 4_000)
+        ]
+        with store.writing() as connection:
+            store.snapshots.add(connection, rows)
+    with contextlib.closing(store.engine.raw_connection()) as raw:
+        raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    store.keep_since(NOW + 24_000, pause=0)
+
+    assert (tmp_path / "store.sqlite3-wal").stat().st_size < 16 << 20
+    store.close()
+
+
+def received(store: Store, *moments: float) -> Store:
+    with store.writing() as connection:
+        node = store.snapshots.add_node(connection, "node-1", moments[0])
+        rows = [NewSnapshot(node, at, at, 1, i, b"") for i, at in enumerate(moments)]
+        store.snapshots.add(connection, rows)
+    return store
+
+
+HOUR, DAY, YEAR = 3_600.0, 86_400.0, 365 * 86_400.0
+WEEK = [NOW + HOUR * i for i in range(8 * 24)]  # a report an hour, for eight days
+LAST = WEEK[-1]
+
+
+def test_what_is_older_than_what_is_kept_goes(store: Store) -> None:
+    assert received(store, *WEEK).snapshots.kept_from(LAST, 7 * DAY) == pytest.approx(LAST - 7 * DAY)
+
+
+@pytest.mark.parametrize("jump", [2 * DAY, 10 * DAY, YEAR])
+def test_a_clock_that_jumps_ahead_makes_nothing_older(store: Store, jump: float) -> None:
+    after = [LAST + jump + HOUR * i for i in range(1, 25)]
+    received(store, *WEEK, *after)
+
+    assert store.snapshots.kept_from(after[0], 7 * DAY) == pytest.approx(LAST - 7 * DAY, abs=6 * HOUR)
+    assert store.snapshots.kept_from(after[-1], 7 * DAY) == pytest.approx(LAST - 6 * DAY, abs=6 * HOUR)
+
+
+@pytest.mark.parametrize("away", [3 * DAY, YEAR])
+def test_a_time_without_reports_makes_nothing_older(store: Store, away: float) -> None:
+    assert received(store, *WEEK).snapshots.kept_from(LAST + away, 7 * DAY) == pytest.approx(LAST - 7 * DAY)
+
+
+def test_a_clock_that_is_set_right_again_makes_nothing_older(store: Store) -> None:
+    ahead = [LAST + YEAR + 10 * i for i in range(30)]
+    after = [LAST + HOUR * i for i in range(1, 49)]
+
+    oldest = received(store, *WEEK, *ahead, *after).snapshots.kept_from(after[-1], 7 * DAY)
+
+    assert LAST - 7 * DAY <= oldest + 6 * HOUR and oldest <= after[-1] - 7 * DAY + 6 * HOUR
+
+
+def test_an_empty_store_keeps_as_long_as_any(store: Store) -> None:
+    assert store.snapshots.kept_from(NOW, 7 * DAY) == pytest.approx(NOW - 7 * DAY)
 
 
 def test_findings_that_ended_long_ago_go_a_few_at_a_time(store: Store) -> None:

@@ -1,0 +1,96 @@
+"""What could not be told: what was not there, why, and what would tell it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudiag.examine import STALE
+from gpudiag.explain.findings import Findings
+from gpudiag.model import CLOCKS_EVENT, Finding, Unjudged
+from gpudiag.words import units
+
+DECISIVE = (
+    "utilization_percent", "memory_used_bytes", "memory_total_bytes", "processes", "engine", "power_watts",
+    "power_limit_watts", "samples",
+)  # fmt: skip
+"""What is named first when too little was visible: most questions turn on it."""
+
+
+class Missing:
+    """What one checkup could not tell. `past`: it is of a moment that is over, for which nobody can wait."""
+
+    def __init__(self, findings: Findings, past: bool) -> None:
+        self.findings, self.past = findings, past
+        self.checkup, self.language, self.words = findings.checkup, findings.language, findings.words
+
+    def headline(self, gpu: int | None) -> str:
+        """The verdict's headline where nothing decides."""
+        line, a_list = self.telling_line(), self.a_list()
+        if line is not None:
+            return self.words.LINE[line]
+        if a_list is not None:
+            return self.findings.headline(a_list)
+        unheard = next((entry.reason for entry in self.checkup.unjudged if entry.rule == STALE), None)
+        if unheard in self.words.UNHEARD:
+            return self.words.UNHEARD[unheard].format(node=self.findings.node(command=False))
+        absent = self.decisive(gpu)
+        if not absent:
+            return self.words.NOT_ENOUGH_BARE
+        listed = self.words.MISSING_LIST.format(names=", ".join(absent))
+        return self.words.NOT_ENOUGH.format(missing=listed)
+
+    def decisive(self, gpu: int | None) -> list[str]:
+        """The three things whose absence decided most, as people call them."""
+        entries = [e for e in self.checkup.unjudged if e.gpu == gpu and e.reason != "not_supported"]
+        absent = [name for entry in entries for name in entry.missing]
+        absent.sort(key=lambda name: DECISIVE.index(name) if name in DECISIVE else len(DECISIVE))
+        return list(dict.fromkeys(self.called(name) for name in absent))[:3]
+
+    def telling_line(self) -> str | None:
+        """The kind of line that is all a pasted text has, where it is known what that tells, and what not."""
+        snapshot, paste = self.checkup.snapshot, self.checkup.snapshot.paste
+        if paste is None or snapshot.gpus or self.checkup.findings:
+            return None
+        kinds = [*(paste.errors or ()), *(event.kind for event in snapshot.events)]
+        return next((kind for kind in kinds if kind in self.words.LINE), None)
+
+    def a_list(self) -> Finding | None:
+        """What is said of a text that only lists GPUs, where that is all there is."""
+        return next((f for f in self.checkup.findings if f.variant == "no-state"), None)
+
+    def called(self, name: str) -> str:
+        """A metric or a source as people call it."""
+        known = self.words.MISSING
+        if name in known:
+            return known[name]
+        if name in CLOCKS_EVENT:
+            return known["clocks_event_reasons"]
+        if name.startswith("engine"):
+            return known["engine"]
+        return self.words.LABELS.get(name) or name.replace("_", " ").replace("host.", "")
+
+    def told(self, entry: Unjudged) -> dict[str, Any]:
+        """One rule that could not say, as the diagnosis has it."""
+        return {
+            "rule": entry.rule,
+            "missing": [self.called(name) for name in entry.missing],
+            "reason": entry.reason,
+            "enable": self.remedy(entry),
+        }
+
+    def remedy(self, entry: Unjudged) -> str:
+        """What would let the rule say."""
+        reason, pasted = entry.reason or "", self.checkup.snapshot.source == "pasted"
+        nvml = self.checkup.snapshot.nvml
+        if reason == "not_enabled" and nvml is not None and nvml.released:
+            reason = "released"
+        if reason == "too_short" and (pasted or self.past):  # neither grows while one waits
+            reason = "too_short_pasted" if pasted else "too_short_past"
+        by_reason = self.words.ENABLE_BY_REASON.get(reason)
+        if by_reason:
+            return by_reason.format(wait=units.duration(entry.wait_seconds or 60, self.language))
+        for name in entry.missing:
+            for known in (name, name.split(".")[0]):
+                if known in self.words.ENABLE:
+                    return self.words.ENABLE[known]
+        return self.words.ENABLE_ELSE if pasted else self.words.ENABLE_ELSE_BESIDE_AN_AGENT

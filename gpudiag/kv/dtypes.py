@@ -157,6 +157,19 @@ WEIGHT_BITS = {
 
 # A GGUF *file* name is a recipe that mixes tensor types; these are typical averages over the whole file.
 GGUF_RECIPES = {
+    "iq1_m": 2.1,
+    "iq2_xs": 2.6,
+    "iq2_s": 2.7,
+    "iq2_m": 2.9,
+    "iq3_xs": 3.5,
+    "iq3_s": 3.7,
+    "iq3_m": 3.8,
+    "q2_k_xl": 3.0,
+    "q3_k_xl": 3.9,
+    "q4_k_xl": 4.8,
+    "q5_k_xl": 5.7,
+    "q6_k_xl": 7.0,
+    "q8_k_xl": 9.6,
     "q2_k_m": 3.0,
     "q3_k_s": 3.5,
     "q3_k_m": 3.9,

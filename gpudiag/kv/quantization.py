@@ -80,7 +80,7 @@ def weight_format(config: Config, asked: str) -> Format:
     found = own(quantization) if own else None
     if found is not None:
         rest = found[1] if own is _mlx else 16.0  # which converts the embedding and the head, too
-        return Format(found[0], found[1], rest, spared=_spared(quantization))
+        return Format(found[0], found[1], rest, spared=_spared(config))
     name = _quantized_name(quantization)
     if name in WEIGHT_BITS:
         bits = _grouped_bits(quantization) or WEIGHT_BITS[name]
@@ -89,13 +89,11 @@ def weight_format(config: Config, asked: str) -> Format:
         if listed:
             return Format(name, bits, own=listed, plain_draft=draft)
         narrow = _expert_bits(config, bits)
-        return Format(
-            name, bits, spared=_spared(quantization), mixed=mixed, plain_draft=draft, experts=narrow
-        )
+        return Format(name, bits, spared=_spared(config), mixed=mixed, plain_draft=draft, experts=narrow)
     average = _number(quantization, "bits", "nbits", "w_bit")
     if average is not None:
         bits = _grouped_bits(quantization) or average
-        return Format(f"{average:g}-bit", bits, spared=_spared(quantization))
+        return Format(f"{average:g}-bit", bits, spared=_spared(config))
     return Format("bf16", 16.0, unread=name)
 
 
@@ -259,8 +257,9 @@ def _spares_draft(quantization: Mapping[str, Any]) -> bool:
     return isinstance(names, list) and any(str(name).startswith(("mtp", "model.mtp")) for name in names)
 
 
-def _spared(quantization: Mapping[str, Any]) -> frozenset[str]:
+def _spared(config: Config) -> frozenset[str]:
     """Parts that the checkpoint lists as not converted, told from the names of its modules."""
+    quantization = config.quantization
     named = (
         quantization.get(name) for name in ("ignore", "modules_to_not_convert", "exclude", "skip_modules")
     )
@@ -269,6 +268,8 @@ def _spared(quantization: Mapping[str, Any]) -> frozenset[str]:
     found = set()
     if ("self_attn" in text and ".self_attn.kv_a_layernorm" not in text) or "*.attn" in text:
         found |= {"attention", "kv", "indexer"}
+        if config.family.startswith("kimi"):  # its KDA goes by that name, too
+            found.add("linear attention")
     if "linear_attn" in text:
         found.add("linear attention")
     if "shared_expert" in text:

@@ -145,7 +145,8 @@ class Question:
             values["config"] = config
         if "config" not in values and "model" not in values:
             raise KvError("refused-no-model")
-        return cls(**_divided(_grouped(_at_home(values))), checkpoint_bytes=checkpoint_bytes)
+        values = _within_tp(_divided(_grouped(_at_home(values))))
+        return cls(**values, checkpoint_bytes=checkpoint_bytes)
 
     @property
     def replicas(self) -> int:
@@ -191,10 +192,13 @@ def _grouped(values: dict[str, Any]) -> dict[str, Any]:
         if values.get("engine") != "sglang":
             raise KvError("refused-of-engines", name="enable_dp_attention", known="sglang")
         values["attn_dp"] = values.pop("dp", 1)
-    tp = values.get("tp", values.get("gpus", 1))
+    return values
+
+
+def _within_tp(values: dict[str, Any]) -> dict[str, Any]:
     for name in ("dcp", "attn_dp"):
-        if tp % values.get(name, 1):
-            raise KvError("refused-within-tp", name=name, value=values[name], tp=tp)
+        if values.get("tp", 1) % values.get(name, 1):
+            raise KvError("refused-within-tp", name=name, value=values[name], tp=values.get("tp", 1))
     return values
 
 

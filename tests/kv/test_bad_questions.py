@@ -70,6 +70,10 @@ def test_what_is_no_model_config_is_named_for_what_it_is(config, sentence):
         ),
         ({"enable_prefix_caching": "maybe"}, "enable_prefix_caching: expected yes or no, got 'maybe'"),
         ({"mamba_ssm_cache_dtype": "q8_0"}, "mamba_ssm_cache_dtype: 'q8_0' is no dtype of a recurrent state"),
+        (
+            {"gpus": 8, "pp": 2, "attn_dp": 2, "engine": "sglang"},
+            "attn_dp: 2 groups do not divide the 1 GPUs of tp",
+        ),
         ({"tp": 8, "dcp": 3}, "dcp: 3 groups do not divide the 8 GPUs of tp evenly"),
         ({"tp": 8, "dcp": 2}, "dcp: on tp 8 each of the 8 KV heads is kept 1 times"),
         ({"tp": 8, "dcp": 2, "engine": "llama.cpp"}, "dcp: this is an option of vllm, sglang"),

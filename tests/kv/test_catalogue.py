@@ -63,6 +63,8 @@ def test_a_quantised_copy_has_the_geometry_of_its_base_and_its_own_weights():
         ("Meta-Llama-3.1-8B-Instruct-IQ4_XS", "iq4_xs"),
         ("nvidia/Llama-3.1-8B-Instruct-FP4", "nvfp4"),
         ("llama-3.1-8b-f16", "f16"),
+        ("unsloth/Llama-3.1-8B-Instruct-GGUF:UD-Q4_K_XL", "q4_k_xl"),
+        ("Llama-3.1-8B-Instruct-AWQ-4bit", "int4"),
     ],
 )
 def test_a_file_or_tag_name_says_its_weight_format(typed, weights):

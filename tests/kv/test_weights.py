@@ -260,6 +260,24 @@ def test_what_the_config_says_of_its_weights_beats_its_name():
     assert ask(config, model="someone/Some-Model-8B-NVFP4").weights_format.name == "fp8"
 
 
+@pytest.mark.parametrize(
+    ("model", "gigabytes"), [("kimi-k2.5", 594), ("kimi-k2-thinking", 594), ("kimi-k2", 1029)]
+)
+def test_kimi_weighs_what_its_card_says(model, gigabytes):
+    assert ask(model).weights_bytes / 1e9 == pytest.approx(gigabytes, rel=0.001)
+
+
+def test_the_kda_of_kimi_is_spared_with_its_attention():
+    how = {
+        "quant_method": "compressed-tensors",
+        "format": "mxfp4-pack-quantized",
+        "ignore": ["re:.*self_attn.*"],
+    }
+    spared = ask({**configs.KIMI_LINEAR, "quantization_config": how}).weights_format.spared
+
+    assert "linear attention" in spared
+
+
 def test_mlx_converts_the_embedding_too():
     answer = ask({**configs.LLAMA_8B, "quantization": {"bits": 4, "group_size": 64}})
 

@@ -555,6 +555,7 @@ MISSING_PARTS = (
     "shortened",  # the author left something out: [...]
     "long",  # more than is read: only the beginning and the end were
     "other_machine",  # another machine's output, which is not judged here
+    "other_list",  # another list without a host's name or a time: of another machine or another moment
     "state",  # a list of GPUs or links, which never tells how they are
 )
 

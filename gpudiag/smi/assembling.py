@@ -11,7 +11,7 @@ from dataclasses import replace
 from gpudiag.model import GpuReading, Samples, Snapshot
 from gpudiag.smi.parts import Parts
 from gpudiag.smi.processes import processes_of
-from gpudiag.smi.series import buckets_of, runs_of, series_of
+from gpudiag.smi.series import buckets_of, is_bare_list, runs_of, series_of
 from gpudiag.smi.sheet import Draft, Sheet
 from gpudiag.smi.whole import complete, put_events
 
@@ -27,7 +27,8 @@ def snapshots_of(parts: Parts, now: float) -> list[list[Snapshot]]:
     *others, last = runs_of(parts.sheets)
     if not others:
         return [_snapshots(parts, last, now)]
-    parts.missing.add("other_machine")
+    lists = all(map(is_bare_list, (*others, last)))
+    parts.missing.add("other_list" if lists else "other_machine")
     mine = Parts(formats=parts.formats, missing=parts.missing)
     return [*(_snapshots(replace(mine), runs, now) for runs in others), _snapshots(parts, last, now)]
 

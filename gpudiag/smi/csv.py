@@ -56,6 +56,7 @@ class _Header:
     width: int = 0  # of its line as it was written
     separated: bool = False  # a spreadsheet or a chat wrote quotes, semicolons or bars between the cells
     read: bool = False  # rows of it were read
+    alone: bool = False  # no command above it says who asked, and how often
 
     @property
     def of_processes(self) -> bool:
@@ -72,6 +73,9 @@ class CsvReader:
         self.rows: list[list[str]] = []
         self.damaged = False
         self.torn = False
+        self.asked = (
+            False  # a command says who asked; of a loop over hosts the machines are told apart before
+        )
 
     def read(self, lines: Sequence[str]) -> list[int]:
         used = []
@@ -91,6 +95,7 @@ class CsvReader:
             command = _COMMAND.search(text)
             if command is not None:
                 self._close()
+                self.asked = True
                 columns = [column for column in command[1].lower().split(",") if column]
                 header = _Header(columns, "nounits" not in text, named=False)
                 self.header = header
@@ -105,9 +110,13 @@ class CsvReader:
         if self._is_torn(bare, len(line), named):
             return True
         if named is not None:
-            if self.header is None or self.header.columns != named or not self.header.named:
+            known = self.header
+            again = known is not None and known.columns == named and known.named
+            if not again or (self.rows and "timestamp" not in named):
                 self._close()
-                self.header = _Header(named, width=len(line), separated=bare not in line)
+                self.header = _Header(
+                    named, width=len(line), separated=bare not in line, alone=not self.asked
+                )
             return True
         return self._row(bare)
 
@@ -192,9 +201,11 @@ class CsvReader:
         plan = [column_of(column) for column in columns]
         times = times_of(columns, rows)
         groups = samples_of(columns, rows, times)
-        return [
+        sheets = [
             _sheet(bucket, rows, plan, times, strict) for bucket in buckets_of(groups, rows, times, columns)
         ]
+        sheets[0].headed = header.alone
+        return sheets
 
     def _processes(self, header: _Header, rows: list[list[str]]) -> Sheet:
         sheet = Sheet("apps", process_list="listed" if rows else "none")

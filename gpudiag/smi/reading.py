@@ -95,7 +95,7 @@ def window_of_reading(reading: Reading) -> Window:
 
 def _says_that_there_are_others(snapshot: Snapshot) -> None:
     paste = snapshot.paste
-    if paste is not None and "other_machine" not in (paste.missing or ()):
+    if paste is not None and not {"other_machine", "other_list"} & set(paste.missing or ()):
         paste.missing = sorted([*(paste.missing or ()), "other_machine"])
 
 

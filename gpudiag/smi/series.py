@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from math import inf
+from typing import Any
 
 from gpudiag.smi.machines import MOST_MACHINES
 from gpudiag.smi.sheet import BUCKET_SECONDS, FORMATS, LIST_RANK, Draft, Row, Sheet
@@ -16,6 +17,7 @@ from gpudiag.window import bus_key
 
 LOOKED_BACK = 16  # machines that a sample may go on with
 MOST_SAMPLES = 2_000  # of formats that are not folded as they are read
+JUMP_SHARE, JUMP_CELSIUS = 0.10, 15.0  # our judgement
 _LOGS = ("csv", "dmon")
 _ERROR_COUNTS = (
     "ecc_uncorrected_volatile", "ecc_uncorrected_aggregate", "remapped_rows_uncorrectable",
@@ -59,6 +61,14 @@ def series_of(runs: dict[str, list[Sheet]], now: float) -> list[Sheet]:
     if len(series) == 1:
         series[0].at = series[0].at or now
     return series
+
+
+def is_bare_list(runs: dict[str, list[Sheet]]) -> bool:
+    """Whether a machine is a list alone that names neither its host nor a time nor a card."""
+    return runs.keys() == {"csv"} and all(
+        sheet.headed and sheet.at is None and all(draft.identity is None for draft in sheet.gpus)
+        for sheet in runs["csv"]
+    )
 
 
 def buckets_of(series: list[Sheet]) -> Iterable[list[Sheet]]:
@@ -117,7 +127,7 @@ def _by_machine(sheets: list[Sheet]) -> list[list[Sheet]]:
 def _other_machine(one: Sheet, other: Sheet) -> bool:
     """Whether the samples are of two machines: other cards at the same places, or the same well again."""
     if not _strangers(one, other):
-        return _is_well_again(one, other) or _other_cards(one, other)
+        return _is_well_again(one, other) or _other_cards(one, other) or _another_list(one, other)
     if one.format in (
         "query",
         "xml",
@@ -188,6 +198,28 @@ def _other_cards(one: Sheet, other: Sheet) -> bool:
         for mine, theirs in pairs
         for name in ("name", "memory_total_bytes")
     )
+
+
+def _another_list(one: Sheet, other: Sheet) -> bool:
+    """Whether two lists that name neither host nor time are too far apart to be one machine's samples.
+
+    A loop over hosts prints them, and a loop over time: of one machine, memory and heat move little between.
+    """
+    if one.format != "csv" or not other.headed or one.at is not None or other.at is not None:
+        return False
+    before = {draft.index: draft for draft in one.gpus if draft.identity is None}
+    pairs = [(before[d.index], d) for d in other.gpus if d.identity is None and d.index in before]
+    return any(_fell(mine, more) or _jumped(mine.values, more.values) for mine, more in pairs)
+
+
+def _jumped(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    for name, least in (
+        ("memory_used_bytes", JUMP_SHARE * after.get("memory_total_bytes", inf)),
+        ("temperature_celsius", JUMP_CELSIUS),
+    ):
+        if name in before and name in after and abs(after[name] - before[name]) >= least:
+            return True
+    return False
 
 
 def _fell(before: Draft, after: Draft) -> bool:

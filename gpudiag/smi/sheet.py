@@ -168,6 +168,7 @@ class Sheet:
     missing: set[str] = field(default_factory=set)
     count: int = 1  # samples that its reader folded into it
     loose: list[float] = field(default_factory=list)  # utilization of rows whose GPU is cut off
+    headed: bool = False  # it begins a list of its own, and no command above says who asked
     numbered: bool = False  # its one GPU has the number that was asked for
     cut_gpus: int = 0  # GPUs of which not even a line is whole
 

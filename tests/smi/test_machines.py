@@ -425,3 +425,38 @@ def test_a_card_of_another_name_or_size_is_of_another_machine() -> None:
 
         assert said["verdict"]["headline"].startswith("#1: ")
         assert 23000 * MIB == said["gpus"][0]["readings"]["memory_used_bytes"]
+
+
+BARE = "index, utilization.gpu [%], memory.used [MiB], memory.total [MiB], temperature.gpu\n"
+HELD, AT_WORK, EMPTY = (f"0, {cells}\n" for cells in (
+    "0 %, 42000 MiB, 46068 MiB, 38", "97 %, 31000 MiB, 46068 MiB, 71", "0 %, 3 MiB, 46068 MiB, 36",
+))  # fmt: skip
+
+
+def test_lists_without_host_and_time_are_judged_one_by_one() -> None:
+    said = answer(BARE + HELD + BARE + AT_WORK + BARE + EMPTY)
+
+    assert "#1: 41.0 GiB held" in said["verdict"]["headline"]
+    assert "the text holds 3 lists without a host's name or a time; this is said of #1" == of_several(said)
+
+
+@pytest.mark.parametrize("order", [(HELD, AT_WORK), (AT_WORK, HELD), (EMPTY, HELD)])
+def test_no_list_hides_what_another_holds(order: tuple[str, str]) -> None:
+    assert "memory-held-idle" == answer("".join(BARE + row for row in order))["verdict"]["rule"]
+
+
+def test_lists_that_move_little_are_samples_of_one_machine() -> None:
+    rows = (
+        "96 %, 31000 MiB, 46068 MiB, 70",
+        "12 %, 31200 MiB, 46068 MiB, 66",
+        "98 %, 31200 MiB, 46068 MiB, 71",
+    )
+    paste = read("".join(f"{BARE}0, {row}\n" for row in rows), now=1.0).paste
+
+    assert (3, None) == (paste.samples, paste.missing)
+
+
+def test_lists_below_their_command_are_of_one_machine() -> None:
+    paste = read(f"$ watch -n 60 {LIST}\n{BARE}{HELD}{BARE}{EMPTY}", now=1.0).paste
+
+    assert (2, None) == (paste.samples, paste.missing)

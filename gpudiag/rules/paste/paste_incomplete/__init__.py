@@ -30,7 +30,7 @@ def paste_incomplete(node: Window) -> Fires | None:
     paste = node.latest.paste if node.latest else None
     if paste is None or not paste.missing:
         return None
-    if "other_machine" in paste.missing:
+    if "other_machine" in paste.missing or "other_list" in paste.missing:
         return _of_several(paste)
     variant = next((name for part, name in VARIANTS.items() if part in paste.missing), "cut-short")
     return Fires(_numbers(paste), variant=variant, words={"command": _command(paste)})
@@ -40,10 +40,12 @@ def _of_several(paste: PasteReading) -> Fires:
     """Which machine is judged, and which of the others look broken."""
     broken = paste.broken_machines or []
     more = len(broken) - MOST_NAMED
-    named = ", ".join(broken[:MOST_NAMED]) + (f" (+{more})" if more > 0 else "")
+    named = ", ".join(broken[:MOST_NAMED] or ["-"]) + (f" (+{more})" if more > 0 else "")
+    lists = "other_machine" not in (paste.missing or ())
+    variant = "others-broken" if broken else "other-machine"
     return Fires(
-        (measured("machines", paste.machines or 2, source="pasted text"),),
-        variant="others-broken" if broken else "other-machine",
+        (measured("lists" if lists else "machines", paste.machines or 2, source="pasted text"),),
+        variant="lists" if lists else variant,
         words={"command": _command(paste), "machine": paste.machine or "#2", "broken": named},
     )
 

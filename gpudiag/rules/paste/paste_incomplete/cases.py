@@ -30,6 +30,10 @@ def _ten_broken() -> Window:
     return sample(shown(), missing=["other_machine"], machine="gpu12", machines=12, broken_machines=names)
 
 
+def _three_lists() -> Window:
+    return sample(shown(), missing=["other_list"], machine="#1", machines=3, broken_machines=["#2"])
+
+
 def _no_process_part() -> Window:
     return sample(shown(), process_list="absent")
 
@@ -42,6 +46,7 @@ CASES = [
     Case("all lines run together", lambda: _lacks("joined"), "fires", gpu=None, variant="joined"),
     Case("two machines", _two_machines, "fires", gpu=None, variant="other-machine"),
     Case("twelve machines, ten look broken", _ten_broken, "fires", gpu=None, variant="others-broken"),
+    Case("three lists that name no host and no time", _three_lists, "fires", gpu=None, variant="lists"),
     Case("a list of GPUs without their state", _listing, "fires", gpu=None, variant="no-state"),
     Case("one of four attached GPUs", lambda: _lacks("fewer"), "fires", gpu=None, variant="fewer"),
     Case("a whole table", lambda: sample(shown()), "clear", gpu=None),

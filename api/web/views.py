@@ -20,6 +20,7 @@ from api.web.words import SENTENCES
 from api.words import Sentence
 from gpudiag.errors import GpudiagError
 from gpudiag.model import SEVERITY_ORDER
+from gpudiag.rule_search import LONGEST, search
 from gpudiag.runbook import about, runbook_of
 from gpudiag.words import words
 from gpudiag.words.foreign import plain
@@ -250,9 +251,10 @@ def _add_rules(web: Blueprint, answers: Answers) -> None:
     @web.get("/runbooks")
     def runbooks() -> str:
         lang = language.chosen()
-        listed = [(rule, about(rule, lang)) for rule in answers.rules.rules]
-        listed.sort(key=lambda entry: (entry[0].family, entry[0].id))
-        return render_template("web/runbooks.html", listed=listed)
+        rules = sorted(answers.rules.rules, key=lambda rule: (rule.family, rule.id))
+        asked = plain(request.args.get("q", "").strip(), LONGEST)
+        found = [(rule, about(rule, lang)) for rule in search(rules, asked)]
+        return render_template("web/runbooks.html", found=found, asked=asked, known=len(rules))
 
     @web.get("/runbooks/<rule>")
     def runbook(rule: str) -> Response:

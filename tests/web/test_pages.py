@@ -15,6 +15,7 @@ PAGES = (
     "/kv?model=llama-3-8b&tokens=8192&requests=32&gpu=H100",
     "/simulator",
     "/runbooks",
+    "/runbooks?q=xid+79",
     "/runbooks/kv-pool-reserved-idle",
     "/chat?text=why+node-3",
     "/chat?text=status",
@@ -191,6 +192,40 @@ def test_an_unknown_node_offers_the_nearest(page: Page) -> None:
     assert answer is not None and answer.status == 404
     expect(page.locator("main").get_by_role("link", name="node-3", exact=True)).to_be_visible()
     expect(page.get_by_role("alert")).not_to_contain_text("did you mean")
+
+
+def test_rules_are_found_while_one_types(page: Page, complaints: list[str]) -> None:
+    page.goto("/runbooks")
+    field = page.get_by_role("searchbox")
+    field.press_sequentially("xid 79")
+
+    expect(page.locator("#found th")).to_have_text(["gpu-lost-bus"])
+    expect(page.get_by_role("status")).to_contain_text(re.compile(r"^1 of \d+ rules$"))
+    expect(field).to_be_focused()
+    assert page.url.endswith("/runbooks?q=xid+79")
+    page.get_by_role("link", name="한국어").click()
+    expect(page.locator("#found th")).to_have_text(["gpu-lost-bus"])
+    page.get_by_role("searchbox").fill("")
+    expect(page.locator("#found h2").first).to_be_visible()
+    assert complaints == []
+
+
+def test_rules_are_found_without_javascript(unscripted: Page) -> None:
+    unscripted.goto("/runbooks")
+    unscripted.get_by_role("searchbox").fill("고아 프로세스")
+    unscripted.get_by_role("button", name="Search").click()
+
+    expect(unscripted.locator("#found th").first).to_have_text("orphaned-engine")
+    expect(unscripted.get_by_role("searchbox")).to_have_value("고아 프로세스")
+
+
+def test_a_search_that_finds_nothing_leads_back_to_all_rules(page: Page, complaints: list[str]) -> None:
+    page.goto("/runbooks?q=%22><script>alert(1)</script>")
+
+    expect(page.get_by_role("status")).to_contain_text(re.compile("^0 of"))
+    page.locator("#found").get_by_role("link", name="All rules").click()
+    expect(page.locator("#found h2").first).to_be_visible()
+    assert complaints == []
 
 
 def test_a_runbook_shows_the_numbers_of_its_worked_example(page: Page) -> None:

@@ -40,6 +40,7 @@ class Changes:
     changed: list[Finding] = field(default_factory=list)  # severity or wording moved
     resolved: list[Finding] = field(default_factory=list)
     gone: list[Finding] = field(default_factory=list)
+    turned: list[OpenFinding] = field(default_factory=list)  # clear from now on, or not any more
 
     @property
     def any(self) -> bool:
@@ -78,9 +79,10 @@ def reconcile(
     for key, known in open_findings.items():
         if key in changes.open:
             continue
+        clear_since = known.clear_since
         if silent:  # nothing was looked at, so nothing was judged clear
             known.clear_since = None
-            changes.open[key] = known
+            _stays_open(key, known, clear_since, changes)
             continue
         explained = any(
             known.finding.rule in other.explains and covers(other, known.finding)
@@ -88,7 +90,7 @@ def reconcile(
         )
         verdict = _ending(known, rules, unjudged, explained, now, boot, window)
         if verdict is None:
-            changes.open[key] = known
+            _stays_open(key, known, clear_since, changes)
         else:
             known.finding.state = verdict
             (changes.gone if verdict == "gone" else changes.resolved).append(known.finding)
@@ -103,11 +105,19 @@ def _opens(node: str, finding: Finding, now: float, boot: str | None, changes: C
     return OpenFinding(finding=finding, opened_at=since, last_seen_at=now, opened_boot=boot)
 
 
+def _stays_open(key: Key, known: OpenFinding, clear_since: float | None, changes: Changes) -> None:
+    changes.open[key] = known
+    if known.clear_since != clear_since:
+        changes.turned.append(known)
+
+
 def _stays(known: OpenFinding, finding: Finding, now: float, changes: Changes) -> OpenFinding:
     before = known.finding
     finding.id, finding.since, finding.state = before.id, before.since, before.state
     if (finding.severity, finding.variant) != (before.severity, before.variant):
         changes.changed.append(finding)
+    if known.clear_since is not None:
+        changes.turned.append(known)
     known.finding, known.last_seen_at, known.clear_since = finding, now, None
     return known
 

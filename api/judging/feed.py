@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,9 +93,16 @@ class Feed:
             for finding in (*changes.opened, *changes.changed):
                 if finding.id in by_id:
                     self._pending.episodes[str(finding.id)] = (node_id, by_id[finding.id], None)
+            self.keep_clear_since(node_id, changes.turned)
             for finding in (*changes.resolved, *changes.gone):
                 episode = OpenFinding(finding=finding, opened_at=finding.since or now, last_seen_at=now)
                 self._pending.episodes[str(finding.id)] = (node_id, episode, now)
+
+    def keep_clear_since(self, node_id: int, episodes: Iterable[OpenFinding]) -> None:
+        """Have written since when findings are clear that stay open."""
+        with self.lock:
+            for episode in episodes:
+                self._pending.episodes[str(episode.finding.id)] = (node_id, episode, None)
 
     def say(self, state: NodeState, verdicts: dict[str, Any]) -> None:
         """Have a node's verdicts written, as lists show them."""

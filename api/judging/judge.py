@@ -79,7 +79,20 @@ class Judge:
     def load(self, state: NodeState) -> None:
         """What is open, and the window."""
         state.open = self.store.episodes.open_of(state.id)
+        self._discount_absence(state)
         self.build(state)
+
+    def _discount_absence(self, state: NodeState) -> None:
+        """A time in which nobody looked clears nothing: since when findings are clear moves on by it."""
+        clear = [known for known in state.open.values() if known.clear_since is not None]
+        newest = self.store.snapshots.newest(state.id) if clear else None
+        if newest is None:
+            return
+        now = self.clock()
+        for known in clear:
+            known.clear_since = min(now, (known.clear_since or 0.0) + max(0.0, now - newest))
+        if self.store.embedded:
+            self.feed.keep_clear_since(state.id, clear)
 
     def build(self, state: NodeState) -> None:
         """The window, and the node judged by it."""
@@ -172,15 +185,19 @@ class Judge:
                     self.tell(state, finding, what, now)
                 self.feed.keep(state.id, changes, now)
                 self._say(state, now)
+        elif keep and changes.turned:
+            self.feed.keep_clear_since(state.id, changes.turned)
 
     def _reconciled(self, state: NodeState, checkup: Checkup, keep: bool) -> Changes:
         """What began and ended; where it is not kept, a later look finds it once more, and tells it."""
-        states = {} if keep else {key: known.finding.state for key, known in state.open.items()}
+        before = (
+            {} if keep else {k: (known.finding.state, known.clear_since) for k, known in state.open.items()}
+        )
         changes = reconcile(state.open, checkup, self.rules, state.window)
         if keep:
             state.open = changes.open
-        for key, before in states.items():
-            state.open[key].finding.state = before
+        for key, (named, clear_since) in before.items():
+            state.open[key].finding.state, state.open[key].clear_since = named, clear_since
         return changes
 
     def shown(

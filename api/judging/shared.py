@@ -37,7 +37,7 @@ class SharedJudge(Judge):
         rows = self.store.snapshots.after(state.id, state.last_id)
         if not rows and row.version == state.version:
             return
-        state.open = self.store.episodes.open_of(state.id, state.open)
+        state.open = self.store.episodes.open_of(state.id)
         state.take_over(row)
         with self.for_itself(state, keep=False):
             for stored in rows:

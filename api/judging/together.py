@@ -77,7 +77,7 @@ class Together:
     def follow(self) -> None:
         """Take over what is open about several nodes: another process judges them."""
         before = self.open
-        self.open = self._store.episodes.open_of(FLEET_ID, before)
+        self.open = self._store.episodes.open_of(FLEET_ID)
         with self._turn:
             for known in (before, self.open):
                 other = self.open if known is before else before

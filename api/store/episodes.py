@@ -110,20 +110,13 @@ class Episodes:
 
     # ---- reading
 
-    def open_of(self, node_id: int, known: dict[Key, OpenFinding] | None = None) -> dict[Key, OpenFinding]:
-        """What is open on a node, by key.
-
-        Since when it is clear is not stored, each process sees that: it is taken from what is `known`.
-        """
+    def open_of(self, node_id: int) -> dict[Key, OpenFinding]:
+        """What is open on a node, by key."""
         statement = select(findings.c.episode)
         where = and_(findings.c.node_id == node_id, findings.c.ended_at.is_(None))
         with self._store.reading() as connection:
             rows = connection.execute(statement.where(where)).scalars().all()
-        found = {key_of(episode.finding): episode for episode in map(EPISODE.decode, rows)}
-        for key, before in (known or {}).items():
-            if key in found and found[key].opened_at == before.opened_at:
-                found[key].clear_since = before.clear_since
-        return found
+        return {key_of(episode.finding): episode for episode in map(EPISODE.decode, rows)}
 
     def open_findings(self) -> dict[int, list[Finding]]:
         """What is open, by the node's id."""

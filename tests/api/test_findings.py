@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,61 @@ def test_a_node_that_reports_again_is_stale_no_more(node: ReportingNode, api: Ap
 
     assert "agent-stale" not in api.open_findings("node-3")
     assert feed(api, "agent-stale") == ["opened", "resolved"]
+
+
+def had_a_remap_pending(node: ReportingNode, clear_minutes: float) -> None:
+    node.gpu(0).shows(row_remap_pending=True)
+    node.passes(minutes=3)
+    node.gpu(0).shows(row_remap_pending=False)
+    node.passes(minutes=clear_minutes)
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_since_when_a_finding_is_clear_outlives_a_restart(
+    node: ReportingNode, api: Api, make_api: Callable[..., Api], tmp_path: Path, crash: bool
+) -> None:
+    had_a_remap_pending(node, clear_minutes=4)
+    if crash:
+        for file in tmp_path.glob("store.sqlite3*"):
+            shutil.copy(file, tmp_path / file.name.replace("store", "after"))
+        api.stop()
+        api.store = f"sqlite:///{tmp_path}/after.sqlite3"
+        api.start()
+    else:
+        api.restart()
+    before = api.open_findings("node-3")
+    node.passes(minutes=2)
+
+    assert "row-remap-pending" in before
+    assert feed(api, "row-remap-pending") == ["opened", "resolved"]
+
+
+def test_a_time_in_which_no_server_looked_clears_nothing(node: ReportingNode, api: Api) -> None:
+    had_a_remap_pending(node, clear_minutes=2)
+    for _ in range(2):
+        api.stop()
+        api.clock.now += 3_600
+        api.start()
+        node.now = api.clock.now
+        node.passes(minutes=1)
+    assert feed(api, "row-remap-pending") == ["opened"]
+
+    node.passes(minutes=2)
+    assert feed(api, "row-remap-pending") == ["opened", "resolved"]
+
+
+def test_what_was_seen_again_after_it_was_clear_is_not_clear_after_a_restart(
+    node: ReportingNode, api: Api
+) -> None:
+    had_a_remap_pending(node, clear_minutes=4)
+    node.gpu(0).shows(row_remap_pending=True)
+    node.passes(minutes=2)
+    node.gpu(0).shows(row_remap_pending=False)
+    node.passes(seconds=60)
+    api.restart()
+    node.passes(minutes=2)
+
+    assert feed(api, "row-remap-pending") == ["opened"]
 
 
 def test_open_findings_outlive_a_restart(node: ReportingNode, api: Api) -> None:

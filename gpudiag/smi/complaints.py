@@ -58,6 +58,7 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"an illegal (?:memory access|instruction) was encountered|misaligned address|unspecified launch failure|device-side assert triggered|"
          r"(?:CUDA_ERROR_|cudaError)(?:ILLEGAL_ADDRESS|IllegalAddress|LAUNCH_FAILED|LaunchFailure|ASSERT\b|Assert\b)", "cuda_fault", "unknown_error"),
         (r"CUDA unknown error|library init failure: 999|CUDA_ERROR_UNKNOWN\b|cudaErrorUnknown\b", "cuda_unknown", "unknown_error"),
+        (r"no runtime for .?nvidia.? is configured|[Uu]nknown(?: or invalid)? runtime(?: name)?:? .?nvidia", "container_without_gpus", "unknown_error"),
         (r"could not select device driver .{0,40}\[\[gpu[a-z ]{0,60}\]\]", "container_without_gpus", "unknown_error"),
         (r"unresolvable CDI devices .{0,80}nvidia\.com/gpu", "container_cdi", "unknown_error"),
         (r"nvidia-container-cli: device error|nvidia-container-cli: .{0,80}unknown device", "container_unknown_gpu", "unknown_error"),
@@ -77,6 +78,11 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
          "cuda_library", "unknown_error"),
         (r"Watchdog caught collective operation timeout|Timed out waiting \d{1,9} ?ms for (?:recv|send) operation", "collective_timeout", "unknown_error"),
         (r"ncclRemoteError|ncclSystemError|ncclUnhandledCudaError|ncclInternalError|unhandled (?:system|cuda) error", "collective_failed", "unknown_error"),
+        (r"EngineDeadError|EngineCore (?:encountered an issue|failed to start)|Engine core initialization failed", "engine_dead", "unknown_error"),
+        (r"out of shared memory|unable to open shared memory object|No space left on device.{0,40}/dev/shm|/dev/shm.{0,60}No space left",
+         "shared_memory", "unknown_error"),
+        (r"nvidia-fabricmanager.{0,120}(?:[Ff]ailed|error)", "fabric_manager", "unknown_error"),
+        (r"^Is CUDA available: False", "cuda_no_device", "unknown_error"),
         (r"DefaultCPUAllocator: (?:can't allocate|not enough) memory|ggml_backend_cpu_buffer_type_alloc_buffer: failed|"
          r"failed to allocate CPU buffer|unable to allocate CPU buffer|OOM when allocating tensor .{0,200}by allocator (?:mkl)?cpu\b", "host_memory", "unknown_error"),
         (r"OOM when allocating tensor", "out_of_memory", "unknown_error"),
@@ -106,7 +112,8 @@ _WORTH = (
     "NoKernelImage", "device ordinal", "INVALID_DEVICE", "InvalidDevice", "not compiled with CUDA", "registering GPU",
     "compatible GPUs", "CUBLAS_STATUS", "CUDNN_STATUS", "cudnn handle", "convolution algorithm", "Watchdog caught",
     "Timed out waiting", "nccl", "unhandled ", "CPUAllocator", "cpu_buffer", "CPU buffer", "oom", "OOM when", "OOMKilled",
-    "Out Of Memory", "unsupported toolchain", "instances found", "MIG devices", "create a", "MIG Mode", "another client", "illegal instr", "misaligned addr", "(rev ff)",
+    "Out Of Memory", "unsupported toolchain", "runtime", "EngineDead", "EngineCore", "Engine core", "shared memory", "/dev/shm",
+    "fabricmanager", "CUDA available", "instances found", "MIG devices", "create a", "MIG Mode", "another client", "illegal instr", "misaligned addr", "(rev ff)",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(

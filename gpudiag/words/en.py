@@ -206,7 +206,7 @@ LINE = {  # a verdict's headline where a line of this kind is all that was paste
     "cuda_busy": "cannot tell: CUDA calls the GPUs busy or unavailable",
     "cuda_fault": "cannot tell: a kernel of a program failed; most often that is the program's own fault",
     "cuda_unknown": "cannot tell: CUDA does not start, and does not say why",
-    "container_without_gpus": "cannot tell how the GPUs are: Docker knows no runtime for GPUs",
+    "container_without_gpus": "cannot tell how the GPUs are: the container engine knows no runtime for GPUs",
     "container_cdi": "cannot tell how the GPUs are: the container engine knows no GPU by that name (CDI)",
     "container_unknown_gpu": "cannot tell: a container asks for a GPU that the driver does not show",
     "container_refused": "cannot tell: the container got no GPU, because the driver did not answer the "
@@ -221,6 +221,14 @@ LINE = {  # a verdict's headline where a line of this kind is all that was paste
     "collective_failed": "cannot tell: NCCL gave up, and this line does not say why",
     "host_memory": "cannot tell how the GPUs are: a program got no more host memory",
     "bus_no_answer": "cannot tell: a GPU answers nothing on the PCIe bus (rev ff): it is off or lost",
+    "mig_empty": "cannot tell how the GPUs are: MIG has no instance there, or is off",
+    "mig_no_room": "cannot tell how the GPUs are: the MIG instance that was asked for has no room",
+    "mig_in_use": "cannot tell how the GPUs are: something keeps the GPU open, so its MIG mode does not "
+    "change",
+    "engine_dead": "cannot tell: the worker of an inference engine ended, and this line does not say why",
+    "shared_memory": "cannot tell how the GPUs are: a program got no more shared memory of the host "
+    "(/dev/shm)",
+    "fabric_manager": "cannot tell how the GPUs are: the Fabric Manager does not run",
 }
 LINE_NEXT = {  # and what to do next
     "command_not_found": (
@@ -286,8 +294,8 @@ LINE_NEXT = {  # and what to do next
         "tail -30`; `ls -l /dev/nvidia*` has to show nvidia-uvm."
     ),
     "container_without_gpus": (
-        "The NVIDIA Container Toolkit is missing, or Docker was not told of it. Next: install it, then "
-        "`sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker, which may end "
+        "The NVIDIA Container Toolkit is missing, or the engine was not told of it. Next: install it, then "
+        "`sudo nvidia-ctk runtime configure --runtime=docker` (or `containerd`) and restart it; that may end "
         "running containers. `nvidia-smi` on the host says how the GPUs are."
     ),
     "container_cdi": (
@@ -363,10 +371,6 @@ LINE_NEXT = {  # and what to do next
         "`sudo dmesg -T | grep -i -E 'nvrm|xid|fallen'`; paste them here. A lost card comes back only with "
         "a power cycle of the machine, which ends every job on it."
     ),
-}
-ALSO = "also seen"
-OVER = "over {window}"
-ONE_SAMPLE = "one sample"
     "mig_empty": (
         "With MIG on and no instance made, no program can use that GPU. Next: `nvidia-smi -L` shows the "
         "instances of each GPU, `nvidia-smi --query-gpu=index,mig.mode.current --format=csv` whether MIG "
@@ -384,6 +388,29 @@ ONE_SAMPLE = "one sample"
         "/dev/nvidia*` names them; stop monitors and drain jobs, then try again. Where the mode stays "
         "pending, a reset of that GPU (`sudo nvidia-smi --gpu-reset -i N`) puts it in force."
     ),
+    "engine_dead": (
+        "The server only notices that its worker is gone. Next: look further up for the first error of the "
+        "worker (`EngineCore`, `Worker_TP0`, `scheduler`) and paste it with ten lines around; a process "
+        "that was killed leaves none there: `sudo dmesg -T | grep -i -E 'oom|killed|nvrm|xid' | tail -30`. "
+        "See with `nvidia-smi` whether a worker still holds the memory."
+    ),
+    "shared_memory": (
+        "Data loader workers and NCCL exchange data there; a container has 64 MiB of it unless told "
+        "otherwise. Next: `df -h /dev/shm` in the same place; start the container with `--shm-size=16g` or "
+        "`--ipc=host`, in Kubernetes mount an emptyDir with `medium: Memory` at /dev/shm, or use fewer "
+        "workers."
+    ),
+    "fabric_manager": (
+        "A machine with NVSwitches needs it before CUDA starts; on one without them it has nothing to do "
+        "and ends, which is no fault. Next: `lspci -d 10de: | grep -i bridge` and `nvidia-smi -q | grep "
+        "-A3 Fabric` show whether there are switches; if so, its version has to be the driver's: "
+        "`nvidia-smi --query-gpu=driver_version --format=csv` and `nv-fabricmanager --version`, then `sudo "
+        "systemctl restart nvidia-fabricmanager`."
+    ),
+}
+ALSO = "also seen"
+OVER = "over {window}"
+ONE_SAMPLE = "one sample"
 IN_ONE_SAMPLE = {
     "quiet_ratio": "nothing running in this sample"
 }  # evidence of a share of time, and its only sample

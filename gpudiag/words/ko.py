@@ -201,7 +201,7 @@ LINE = {
     "cuda_busy": "판단할 수 없습니다: CUDA가 GPU를 사용 중이거나 쓸 수 없다고 합니다",
     "cuda_fault": "판단할 수 없습니다: 프로그램의 커널이 실패했습니다. 대부분은 프로그램 자체의 문제입니다",
     "cuda_unknown": "판단할 수 없습니다: CUDA가 시작되지 않으나 이유를 말하지 않습니다",
-    "container_without_gpus": "GPU의 상태는 판단할 수 없습니다: Docker에 GPU 런타임이 없습니다",
+    "container_without_gpus": "GPU의 상태는 판단할 수 없습니다: 컨테이너 엔진에 GPU 런타임이 없습니다",
     "container_cdi": "GPU의 상태는 판단할 수 없습니다: 컨테이너 엔진에 그 이름의 GPU가 없습니다(CDI)",
     "container_unknown_gpu": "판단할 수 없습니다: 컨테이너가 요청한 GPU를 드라이버가 보여 주지 않습니다",
     "container_refused": "판단할 수 없습니다: 드라이버가 컨테이너 도구에 응답하지 않아 컨테이너가 GPU를 "
@@ -223,6 +223,9 @@ LINE = {
     "mig_empty": "GPU의 상태는 판단할 수 없습니다: MIG 인스턴스가 없거나 MIG가 꺼져 있습니다",
     "mig_no_room": "GPU의 상태는 판단할 수 없습니다: 요청한 MIG 인스턴스를 둘 자리가 없습니다",
     "mig_in_use": "GPU의 상태는 판단할 수 없습니다: GPU를 열고 있는 것이 있어 MIG 모드가 바뀌지 않습니다",
+    "engine_dead": "판단할 수 없습니다: 추론 엔진의 워커가 끝났으나 이 줄에는 이유가 없습니다",
+    "shared_memory": "GPU의 상태는 판단할 수 없습니다: 호스트의 공유 메모리(/dev/shm)가 모자랍니다",
+    "fabric_manager": "GPU의 상태는 판단할 수 없습니다: Fabric Manager가 동작하지 않습니다",
 }
 LINE_NEXT = {
     "command_not_found": (
@@ -295,11 +298,9 @@ LINE_NEXT = {
         "nvidia-uvm이 있어야 합니다."
     ),
     "container_without_gpus": (
-        "NVIDIA Container Toolkit이 없거나 Docker에 설정되지 않았습니다. 다음: 설치한 뒤 `sudo "
-        "nvidia-ctk runtime "
-        "configure --runtime=docker`를 실행하고 Docker를 재시작하십시오. 재시작하면 실행 중인 컨테이너가 "
-        "끝날 수 있습니다. GPU의 상태는 호스트의 "
-        "`nvidia-smi`에 나옵니다."
+        "NVIDIA Container Toolkit이 없거나 컨테이너 엔진에 설정되지 않았습니다. 다음: 설치한 뒤 `sudo "
+        "nvidia-ctk runtime configure --runtime=docker`(또는 `containerd`)를 실행하고 재시작하십시오. "
+        "재시작하면 실행 중인 컨테이너가 끝날 수 있습니다. GPU의 상태는 호스트의 `nvidia-smi`에 나옵니다."
     ),
     "container_cdi": (
         "컨테이너용 장치 목록(CDI)이 없거나, 드라이버 업데이트 뒤처럼 오래된 것입니다. 다음: `sudo "
@@ -389,6 +390,25 @@ LINE_NEXT = {
         "프로그램, DCGM 같은 모니터, 또는 persistence 데몬이 열고 있습니다. 다음: `sudo fuser -v "
         "/dev/nvidia*`에 이름이 나옵니다. 모니터를 멈추고 작업을 비운 뒤 다시 하십시오. 모드가 대기 중으로 "
         "남으면 그 GPU를 리셋해야(`sudo nvidia-smi --gpu-reset -i N`) 적용됩니다."
+    ),
+    "engine_dead": (
+        "서버는 워커가 사라진 것만 알아챈 것입니다. 다음: 위쪽에서 워커(`EngineCore`, `Worker_TP0`, "
+        "`scheduler`)의 첫 오류를 찾아 앞뒤 열 줄과 함께 붙여넣으십시오. 강제로 종료된 프로세스는 거기에 "
+        "아무것도 남기지 않습니다: `sudo dmesg -T | grep -i -E 'oom|killed|nvrm|xid' | tail -30`. 워커가 "
+        "아직 메모리를 잡고 있는지 `nvidia-smi`로 확인하십시오."
+    ),
+    "shared_memory": (
+        "데이터 로더 워커와 NCCL이 여기에서 데이터를 주고받으며, 컨테이너에는 따로 정하지 않으면 64 "
+        "MiB뿐입니다. 다음: 같은 곳에서 `df -h /dev/shm`을 보십시오. 컨테이너는 `--shm-size=16g`나 "
+        "`--ipc=host`로 시작하고, Kubernetes에서는 `medium: Memory`인 emptyDir를 /dev/shm에 마운트하거나, "
+        "워커를 줄이십시오."
+    ),
+    "fabric_manager": (
+        "NVSwitch가 있는 장비에서는 CUDA가 시작되기 전에 필요합니다. 없는 장비에서는 할 일이 없어 끝나며, "
+        "고장이 아닙니다. 다음: `lspci -d 10de: | grep -i bridge`와 `nvidia-smi -q | grep -A3 Fabric`으로 "
+        "스위치가 있는지 확인하십시오. 있으면 버전이 드라이버와 같아야 합니다. `nvidia-smi "
+        "--query-gpu=driver_version --format=csv`와 `nv-fabricmanager --version`을 비교한 뒤 `sudo "
+        "systemctl restart nvidia-fabricmanager`를 실행하십시오."
     ),
 }
 ALSO = "함께 보임"

@@ -72,9 +72,15 @@ LITTLE = {  # what little a line tells
     "mig_empty": "No GPU instances found: Not Found",
     "mig_no_room": "Unable to create a GPU instance on GPU  3 using profile 5: Insufficient Resources",
     "mig_in_use": "Warning: MIG mode is in pending enable state for GPU 0:07:00.0:In use by another client",
+    "engine_dead": "RuntimeError: Engine core initialization failed. See root cause above.",
+    "shared_memory": "It is possible that dataloader's workers are out of shared memory. Please try to raise",
+    "fabric_manager": "systemd[1]: nvidia-fabricmanager.service: Failed with result 'exit-code'.",
     "bus_no_answer": "3b:00.0 3D controller: NVIDIA Corporation GA102GL [A10] (rev ff)",
 }
 MORE_OF_LITTLE = {  # the same in other words
+    "container_without_gpus": 'failed to get sandbox runtime: no runtime for "nvidia" is configured',
+    "cuda_no_device": "Is CUDA available: False",
+    "engine_dead": "EngineDeadError: EngineCore encountered an issue. See stack trace (above)",
     "oom_kill": "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0.",
     "pod_without_gpu": "requested number of devices unavailable for nvidia.com/gpu. Requested: 1",
     "cuda_library": "cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",

@@ -59,10 +59,14 @@ def _catalogue_model(name: str) -> Model:
 
 
 def as_sglang_keeps(model: Model) -> Model:
-    """MiniCPM 3 as a latent: SGLang's attention absorbs it (`configs/model_config.py`), vLLM expands it."""
-    if model.config.family not in UNABSORBED:
-        return model
-    layers = ((absorbed(model.config),),) * len(model.shape.layers)
+    """What SGLang keeps otherwise than vLLM does.
+
+    MiniCPM 3 is a latent: SGLang's attention absorbs it (`configs/model_config.py`), vLLM expands it. Layers
+    that reuse the keys of an earlier one get rows all the same: `get_hybrid_layer_ids` names every layer.
+    """
+    layers = model.shape.attending
+    if model.config.family in UNABSORBED:
+        layers = ((absorbed(model.config),),) * len(layers)
     return model._replace(shape=replace(model.shape, layers=layers))
 
 

@@ -372,6 +372,23 @@ def test_sglang_gives_window_layers_of_known_architectures_a_smaller_pool():
     assert GIB // (18 * 2048 + round(0.8 * 18 * 2048)) == answer.pool_tokens
 
 
+@pytest.mark.parametrize(
+    ("model", "engine", "layers"),
+    [("gemma-4-e4b", "vllm", 24), ("gemma-4-e4b", "sglang", 42), ("gemma-3n-e4b", "sglang", 35)],
+)
+def test_sglang_keeps_rows_for_layers_that_share_keys(model, engine, layers):
+    shape = ask(model, engine=engine).model.shape
+
+    assert sum(1 for parts in shape.layers if parts) == layers
+
+
+def test_sglang_pools_of_shared_layers_as_logged():
+    """gemma-4-E4B-it: "SWAKVPool mem usage: 79.94 GB, swa size: 798276, full size: 997846"."""
+    answer = ask("gemma-4-e4b", engine="sglang", kv_cache_memory_bytes=round(79.94 * GIB))
+
+    assert answer.pool_tokens == pytest.approx(997_846, rel=0.0001)
+
+
 def test_the_scarcer_pool_of_sglang_decides_a_hybrid():
     answer = ask(configs.QWEN35_27B, tokens=131_072, requests=2, engine="sglang", tp=2, gpu="L40S")
 

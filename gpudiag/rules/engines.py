@@ -75,6 +75,15 @@ def asked(engine: EngineWindow, span: float = W5, max_kv_used_ratio: float = 0.0
     return counted and engine.covers(span) and engine.rise("generation_tokens_total", span) > 0
 
 
+def follows(node: Window, engine: EngineWindow) -> bool:
+    """Whether it works for a server on another node, which takes the requests: it has no page to read."""
+    server = next((p for p in node.processes.values() if p.reading.pid == engine.reading.pid), None)
+    return server is not None and bool(_FOLLOWER.search(server.reading.command or ""))
+
+
+_FOLLOWER = re.compile(r"\s--headless\b|\s--node[-_]rank[ =]0*[1-9]")
+
+
 def counts_late(engine: EngineWindow) -> bool:
     """Whether it counts tokens as a request ends, and nothing shows the steps in between."""
     return engine.reading.engine in COUNT_AT_END and engine.reading.steps_total is None

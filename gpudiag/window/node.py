@@ -199,7 +199,16 @@ class Window:
             if engine is None or (reading.pid and engine.reading.pid and reading.pid != engine.reading.pid):
                 engine = self.engines[reading.name] = EngineWindow(reading)
             engine.add(at, seconds, reading)
+            if (reading.metrics_ok or reading.health_ok) and engine.served != engine.pids:
+                self._note_served(engine)
         self.engines = {k: e for k, e in self.engines.items() if e.last_seen == at}
+
+    def _note_served(self, engine: EngineWindow) -> None:
+        """Its processes got as far as to answer."""
+        engine.served = engine.pids
+        for process in self.processes.values():
+            if process.reading.pid in engine.served:
+                process.served = True
 
     def _add_host(self, snapshot: Snapshot, at: float, seconds: float, samples: int) -> None:
         host, nvml = snapshot.host, snapshot.nvml

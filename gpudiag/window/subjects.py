@@ -273,6 +273,7 @@ class ProcessWindow(Subject):
         self.first_seen = 0.0
         self.workload = workload_of(reading)
 
+        self.served = False  # it belongs to an engine that has answered
     def add(self, at: float, reading: ProcessReading) -> list[float]:
         """Take note of what a snapshot says of it; returns the row for its track."""
         if reading.command != self.reading.command or reading.frameworks != self.reading.frameworks:
@@ -310,6 +311,7 @@ class EngineWindow(Subject):
         self.first_seen = 0.0
         self._found: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}  # until the next snapshot
 
+        self.served: set[int | None] = set()  # pids when it last answered
     @property
     def pids(self) -> set[int | None]:
         """The server's process and its workers'; None among them where the server's is not known."""

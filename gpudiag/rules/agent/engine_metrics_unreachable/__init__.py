@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.rule import HINT, Fires, measured, rule
-from gpudiag.rules.engines import gpus_of, only_gpu, reached_at
+from gpudiag.rules.engines import follows, gpus_of, only_gpu, reached_at
 from gpudiag.window import EngineWindow, ProcessWindow, Window
 
 
@@ -16,7 +16,9 @@ def engine_metrics_unreachable(
         return
     known = set()
     for engine in node.engines.values():
-        known |= {engine.reading.pid, *(engine.reading.worker_pids or ())}
+        known |= engine.pids
+        if follows(node, engine):
+            continue
         if not engine.reading.metrics_ok and not _young(node, engine.reading.pid, min_age_seconds):
             span = node.span_of(min_failures)
             failures = engine.over("answered", span) if engine.reading.metrics_ok is False else None

@@ -28,6 +28,13 @@ def _once() -> Window:
     return s.reports().window
 
 
+def _follower(flags: str) -> Window:
+    s = vllm_idle(minutes=0)
+    s.runs(pid=4100, command=f"vllm serve m --nnodes 2 {flags}")
+    s.serves("vllm", metrics_ok=False, health_ok=None, port_open=None, ever_answered=False)
+    return s.passes(minutes=6).window
+
+
 CASES = [
     Case("the port is open and /metrics does not answer", _silent, "fires", severity="warning", gpu=None),
     Case(
@@ -38,6 +45,9 @@ CASES = [
         variant="not-enabled",
     ),
     Case("a server whose address is not known", _not_found, "fires", severity="info", variant="not-found"),
+    Case("a server that leads two nodes does not answer", lambda: _follower("--node-rank 0"), "fires"),
+    Case("it works for a server on another node", lambda: _follower("--headless"), "clear"),
+    Case("it is the second of two nodes", lambda: _follower("--node-rank=1"), "clear"),
     Case("it answers", lambda: vllm_idle().window, "clear"),
     Case("it started two minutes ago", lambda: _silent(age=60, minutes=2), "clear"),
     Case("it failed once", _once, "clear"),

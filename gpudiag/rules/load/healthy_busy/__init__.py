@@ -38,7 +38,11 @@ def healthy_busy(
             return None  # an engine is here and makes nothing: other rules say why
         seen += made
         if busy >= min_busy_percent or gpu.over("utilization_percent", W2).mean >= min_busy_percent:
-            return Fires(seen, confidence=confidence(gpu))
+            if not _queues(gpu):
+                return Fires(seen, confidence=confidence(gpu))
+            return Fires(
+                (*seen, *_waiting(gpu)), severity="info", confidence=confidence(gpu), variant="queues"
+            )
         if not _waits(gpu):
             return Fires(seen, confidence=confidence(gpu), variant="part-load")
         if busy < MOST_PERCENT:
@@ -113,6 +117,31 @@ def _rate(engine: EngineWindow, counter: str) -> float:
 def _waits(gpu: GpuWindow) -> bool:
     """Requests wait most of the time although the GPU has room: that is not normal."""
     return any(e.share("waits", W5) >= 0.5 for e in gpu.engines if e.reading.requests_waiting is not None)
+
+
+def _queues(gpu: GpuWindow, min_waiting: float = 2.0, min_ratio: float = 0.25) -> bool:
+    """Requests wait nearly all the time, and not just one or two, as they do at any busy server."""
+    for engine in gpu.engines:
+        reading = engine.reading
+        if reading.requests_waiting is None or reading.waiting_reason == "deferred":
+            continue
+        waiting, running = engine.over("requests_waiting", W5).mean, engine.over("requests_running", W5).mean
+        if engine.share("waits", W5) >= 0.8 and waiting >= max(min_waiting, min_ratio * running):
+            return True
+    return False
+
+
+def _waiting(gpu: GpuWindow) -> tuple[Evidence, ...]:
+    return tuple(
+        measured(
+            "requests_waiting",
+            round(e.over("requests_waiting", W5).mean, 1),
+            window=W5,
+            source=e.reading.name,
+        )
+        for e in gpu.engines
+        if e.reading.requests_waiting is not None
+    )
 
 
 def _swings(gpu: GpuWindow, min_swing_percent: float) -> tuple[Evidence, ...]:

@@ -97,6 +97,27 @@ CASES = [
         severity="ok",
         variant="part-load",
     ),
+    Case(
+        "a busy server with fifteen requests in its queue",
+        lambda: _serving(95.0, requests_waiting=15.0, rates={"generation_tokens_total": 900.0}),
+        "fires",
+        severity="info",
+        variant="queues",
+    ),
+    Case(
+        "a busy server with one request in its queue",
+        lambda: _serving(95.0, requests_waiting=1.0, rates={"generation_tokens_total": 900.0}),
+        "fires",
+        severity="ok",
+    ),
+    Case(
+        "a busy server whose requests wait for a transfer",
+        lambda: _serving(
+            95.0, requests_waiting=15.0, waiting_reason="deferred", rates={"generation_tokens_total": 900.0}
+        ),
+        "fires",
+        severity="ok",
+    ),
     Case("training at high power", _training, "fires", severity="ok", variant="progress-unseen"),
     Case(
         "one pasted sample at high power",

@@ -2,6 +2,7 @@
 
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, measured, rule
+from gpudiag.rules.engines import follows
 from gpudiag.window import W5, W15, W30, EngineWindow, GpuWindow, ProcessWindow
 
 
@@ -75,7 +76,8 @@ def _may_load(gpu: GpuWindow, process: ProcessWindow) -> bool:
 
 def _server_of(gpu: GpuWindow, process: ProcessWindow) -> EngineWindow | None:
     """The server that it belongs to; None where nobody can be asked whether it is ready."""
-    return next((engine for engine in gpu.engines if process.reading.pid in engine.pids), None)
+    server = next((engine for engine in gpu.engines if process.reading.pid in engine.pids), None)
+    return None if server is None or follows(gpu.node, server) else server
 
 
 def _signs(

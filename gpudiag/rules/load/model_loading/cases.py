@@ -6,7 +6,7 @@ from gpudiag.rule import Case
 from gpudiag.rules.situations import GIB, Situation, vllm_busy, vllm_idle
 from gpudiag.window import Window
 
-SILENT = {"metrics_ok": False, "health_ok": False, "port_open": False, "ever_answered": False}
+SILENT: dict[str, Any] = {"metrics_ok": False, "health_ok": False, "port_open": False, "ever_answered": False}
 """A server that has not answered yet."""
 
 
@@ -43,6 +43,15 @@ def _starts(
 def _answered() -> Window:
     s = vllm_idle(minutes=0)
     s.runs(pid=4121, started_at=s.now - 600, cpu_percent=100.0)
+    return s.passes(minutes=6).window
+
+
+def _follower() -> Window:
+    s = Situation()
+    s.runs(pid=4100, name="vllm", command="vllm serve m --headless", started_at=s.now - 1200, gpus=[])
+    s.runs({0: 70 * GIB}, pid=4121, name="VLLM::EngineCore", started_at=s.now - 1200, parent_name="vllm")
+    s.gpu(0).shows(memory_used_bytes=70 * GIB)
+    s.serves("vllm", pid=4100, worker_pids=[4121], gpus=[0], **{**SILENT, "health_ok": None})
     return s.passes(minutes=6).window
 
 
@@ -83,6 +92,7 @@ CASES = [
         lambda: _starts(minutes=6, age_minutes=20, name="text-embeddings-router", grow=False),
         "clear",
     ),
+    Case("it works for a server on another node, and waits", _follower, "clear"),
     Case("a server at work", lambda: vllm_busy().window, "clear"),
     Case("an old process", lambda: _starts(age_minutes=300), "clear"),
     Case(

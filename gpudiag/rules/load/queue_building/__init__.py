@@ -1,6 +1,6 @@
 """More is asked of the replica than it can serve: the queue grows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpudiag.model import Evidence
 from gpudiag.rule import CAPACITY, Fires, declared, measured, rule
@@ -32,6 +32,8 @@ def queue_building(
         most = engine.over("requests_running", W7D).max
         if running.mean < min_running_share * (most if limit is None else min(most, limit)):
             return None  # it runs fewer than it could: something else holds them back
+        if reading.waiting_reason == "deferred" or not _grows(waiting.highs):
+            return None  # they wait for a transfer or a grammar; or the queue goes up and down
         if waiting.last <= waiting.first or _busiest(node, engine) < min_utilization_percent:
             return None
         engine.require(W5)
@@ -53,6 +55,12 @@ def queue_building(
         )
 
     return each(readable(node), judged)
+
+
+def _grows(readings: Sequence[float]) -> bool:
+    """Whether the last third of the readings is above all of the first third."""
+    third = max(1, len(readings) // 3)
+    return min(readings[-third:]) > max(readings[:third])
 
 
 def _gets_on(engine: EngineWindow) -> bool:

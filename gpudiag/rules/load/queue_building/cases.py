@@ -37,8 +37,19 @@ def _nothing_ends() -> Window:
     return s.window
 
 
+def _up_and_down() -> Window:
+    s = vllm_busy(minutes=0)
+    for waiting in [1, 5, 2, 6, 1, 4, 3, 6, 2] * 4:
+        s.serves("vllm", requests_waiting=float(waiting), max_num_seqs=24)
+        s.passes(seconds=10)
+    s.serves("vllm", requests_waiting=6.0)
+    return s.reports().window
+
+
 CASES = [
     Case("more wait every minute", _queue, "fires", severity="warning", gpu=None),
+    Case("the queue goes up and down", _up_and_down, "clear"),
+    Case("they wait for a transfer", lambda: _queue(waiting_reason="deferred"), "clear"),
     Case("the queue gets shorter", lambda: _queue(first=300, step=-5), "clear"),
     Case("no request ends, and tokens are not counted", _nothing_ends, "clear"),
     Case("nobody waits", lambda: vllm_busy().window, "clear"),

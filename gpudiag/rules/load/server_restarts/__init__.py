@@ -38,7 +38,9 @@ def _restarted(gpu: GpuWindow, min_starts: int, within: float, max_life: float) 
         if now is None:
             continue
         before = [
-            process for process in ended_young(gpu, within, max_life) if process.workload == now.workload
+            process
+            for process in ended_young(gpu, within, max_life)
+            if process.workload == now.workload and not process.served
         ]
         times = starts([*before, now])
         if times >= min_starts:

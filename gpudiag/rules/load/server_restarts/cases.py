@@ -6,7 +6,7 @@ from gpudiag.rule import Case
 from gpudiag.rules.situations import GIB, Situation, vllm_idle
 from gpudiag.window import Window
 
-SILENT = {"metrics_ok": False, "health_ok": False, "port_open": False, "ever_answered": False}
+SILENT: dict[str, Any] = {"metrics_ok": False, "health_ok": False, "port_open": False, "ever_answered": False}
 
 
 def _starts_again(times: int, engine: dict[str, Any] | None = None, lives_minutes: float = 2) -> Window:
@@ -26,10 +26,26 @@ def _starts_again(times: int, engine: dict[str, Any] | None = None, lives_minute
     return s.window
 
 
+def _models_by_turns() -> Window:
+    """A proxy starts a server for each model that is asked for, and ends the one before."""
+    s = Situation()
+    for number in range(5):
+        pid = 4100 + number
+        s.gpu(0).shows(memory_used_bytes=9 * GIB)
+        s.runs({0: 9 * GIB}, pid=pid, name="llama-server", command="llama-server -m m.gguf", started_at=s.now)
+        s.serves("llama.cpp", name="llama.cpp:8080", pid=pid, gpus=[0], **SILENT)
+        s.passes(seconds=40)
+        if number < 4:
+            s.serves("llama.cpp", name="llama.cpp:8080", metrics_ok=True, health_ok=True, ever_answered=True)
+            s.passes(minutes=2).ends(pid).engines.clear()
+    return s.window
+
+
 CASES = [
     Case("it starts for the fourth time", lambda: _starts_again(4), "fires", severity="warning"),
     Case("it starts for the second time", lambda: _starts_again(2), "clear"),
     Case("the fourth start succeeds", lambda: _starts_again(4, {"health_ok": True}), "clear"),
     Case("it runs for twenty minutes each time", lambda: _starts_again(3, lives_minutes=20), "clear"),
+    Case("models are loaded by turns, and each was served", _models_by_turns, "clear"),
     Case("a server that waits", lambda: vllm_idle().window, "clear"),
 ]

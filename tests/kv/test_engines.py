@@ -230,6 +230,18 @@ def test_a_narrower_state_halves_the_blocks_of_a_hybrid_as_logged(model, options
     assert {tokens} == {group.tokens for group in groups(ask(model, engine="vllm", **options))}
 
 
+def test_latent_blocks_beside_states_were_multiples_of_64_as_logged():
+    """Kimi Linear, vLLM 0.11.1 on two GPUs: blocks of 960 tokens, 2.48 requests of 120,000 in 2.30 GiB."""
+    options = {"tp": 2, "max_model_len": 120_000, "kv_cache_memory_bytes": round(2.30 * GIB)}
+    old = ask(
+        "kimi-linear-48b", engine="vllm", engine_version="0.11.1", enable_prefix_caching=False, **options
+    )
+
+    assert {group.tokens for group in groups(old)} == {960}
+    assert old.max_concurrency == pytest.approx(2.48, abs=0.015)
+    assert {group.tokens for group in groups(ask("kimi-linear-48b", engine="vllm", **options))} == {1024}
+
+
 def test_kda_keeps_its_matrix_in_f32_whatever_is_asked():
     asked, plain = (
         ask(configs.KIMI_LINEAR, engine="vllm", mamba_ssm_cache_dtype=dtype).fixed_bytes_per_request

@@ -27,6 +27,7 @@ UTILIZATION_092_SINCE = (0, 30)
 PREFIXES_OF_HYBRIDS_SINCE = (0, 28)  # pull request 50991; before, only with --enable-prefix-caching
 CHECKPOINTS_SINCE = (0, 33)
 PACKED_SINCE = (0, 33)  # at the latest
+HYBRID_LATENT_128_SINCE = (0, 20)  # about; GLM-5.3-Flash logs multiples of 128, Kimi Linear in 0.11 one of 64
 BIG_GPU = 70 * GIB
 LARGE_GPU = 160 * GIB
 
@@ -105,11 +106,16 @@ class Vllm(Engine):
             return asked, max(rates) * asked if rates else asked
         if not rates:
             return asked, max(states)
-        unit = max(asked, 128 if any(isinstance(part, Latent) for part in parts) else BLOCK)
+        unit = max(asked, self._beside_states() if any(isinstance(part, Latent) for part in parts) else BLOCK)
         keys = [one - _index_rate(part) for part, one in zip(growing, rates, strict=True)]
         needed = unit * -(-max(states) // (unit * max(keys)))
         tokens = max(asked, needed)
         return tokens, tokens * max(rates)
+
+    def _beside_states(self) -> int:
+        """What a block of latent rows is a multiple of where there are states too."""
+        version = self.setup.version
+        return 128 if version is None or version >= HYBRID_LATENT_128_SINCE else LATENT_BLOCK
 
     def _tokens_per_page(self, part: Part, page: int, base: int) -> int:
         """A narrower layer packs more tokens into the common page; one that does not divide it is padded."""

@@ -215,8 +215,12 @@ def _token_arguments(parser: argparse.ArgumentParser) -> None:
         "node", nargs="?", help="the only node an agent's token may report as; or a pattern: 'gpu-*'"
     )
     create.add_argument("--node", dest="node_option", metavar="NAME", help=argparse.SUPPRESS)
-    create.add_argument(
+    files = create.add_mutually_exclusive_group()
+    files.add_argument(
         "--from", dest="from_file", metavar="FILE", help="take the token that a file holds; once is enough"
+    )
+    files.add_argument(
+        "--out", metavar="FILE", help="write it to a new file that its owner alone can read (mode 600)"
     )
     create.add_argument("--note", default="", help="whose it is")
     actions.add_parser("list", help="every token, without the tokens")
@@ -260,22 +264,48 @@ def _create(options: argparse.Namespace) -> int:
     from api.store.tokens import is_pattern
 
     node, given, now, say = _node_of(options), _given(options.from_file), time.time(), Voice()
-    with _store_of(options, may_make=True) as store:
+    with _private(options.out) as write, _store_of(options, may_make=True) as store:
         token = None
         if given is not None:
             entry = store.tokens.adopt(given, options.role, node, options.note, now)
         else:
             token, entry = store.tokens.create(options.role, node, options.note, now)
+        shown = Sentence("token.shown" if token is not None else "token.in.file")
+        if write is not None and token is not None:
+            write(f"{token}\n")
+            token, shown = None, Sentence("token.out", file=options.out)
         if options.json:
             print(json.dumps({"token": token, **entry._asdict()}))
         elif token is not None:
             print(token)
         bound = Sentence("token.bound", node=node) if node else ""
-        shown = Sentence("token.shown" if token is not None else "token.in.file")
         say("token.created", to=sys.stderr, id=entry.id, role=entry.role, bound=bound, shown=shown)
         if node and is_pattern(node):
             say("token.reach", to=sys.stderr, **_reach(store, entry))
     return 0
+
+
+@contextlib.contextmanager
+def _private(file: str | None) -> Iterator[Callable[[str], object] | None]:
+    """What writes to a new file of mode 600; it is made first, since a token is shown but once.
+
+    One that is there already may be open to others, or hold a token that is in use.
+    """
+    if file is None:
+        yield None
+        return
+    try:
+        made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise WrongOption("token.out.there", file=file) from None
+    except OSError as error:
+        raise WrongOption("token.out.unwritable", file=file, reason=error) from None
+    try:
+        with open(made, "w", encoding="utf-8") as opened:
+            yield opened.write
+    except BaseException:
+        Path(file).unlink(missing_ok=True)
+        raise
 
 
 def _given(file: str | None) -> str | None:

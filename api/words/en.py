@@ -205,6 +205,13 @@ SENTENCES: dict[str, str] = {
     "token.bound": ", node {node}",
     "token.shown": "shown this once",
     "token.in.file": "the file holds it",
+    "token.out": "it is in {file}, for its owner alone to read",
+    "token.out.there": (
+        "token: {file} is there already, and may hold a token that is in use; --out makes a new file"
+    ),
+    "token.out.unwritable": (
+        "token: {file} cannot be made ({reason}); --out wants a new file in a folder that is there"
+    ),
     "token.reach": "whoever has this token can report as {which} ({now})",
     "token.every": "every node",
     "token.matching": "every node whose name matches {pattern}",

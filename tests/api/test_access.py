@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
@@ -211,6 +214,43 @@ def test_what_could_be_guessed_becomes_no_token(
     said = capsys.readouterr().err
     assert "openssl rand" in said
     assert not weak or weak not in said
+
+
+def test_a_token_is_written_to_a_file_that_its_owner_alone_can_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, token = tmp_path / "token", ["token", "--store", f"sqlite:///{tmp_path}/store.sqlite3"]
+    umask = os.umask(0)
+    try:
+        assert main([*token, "create", "reader", "--out", str(file)]) == 0
+    finally:
+        os.umask(umask)
+    said = capsys.readouterr()
+    written = file.read_text()
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert re.fullmatch(r"gpudiag_\S+\n", written)
+    assert said.out == "" and written.strip() not in said.err
+    assert f"it is in {file}" in said.err
+
+
+def test_no_file_is_written_over_by_a_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, store = tmp_path / "token", tmp_path / "store.sqlite3"
+    file.write_text("in use")
+
+    for out, said in ((file, "is there already"), (tmp_path / "none" / "token", "cannot be made")):
+        assert main(["token", "--store", f"sqlite:///{store}", "create", "reader", "--out", str(out)]) == 2
+        assert said in capsys.readouterr().err
+    assert file.read_text() == "in use"
+    assert not store.exists()
+
+
+def test_where_no_token_is_made_no_file_is_left(tmp_path: Path) -> None:
+    file, store = tmp_path / "token", tmp_path / "no-folder" / "store.sqlite3"
+    store.parent.write_text("")
+
+    assert main(["token", "--store", f"sqlite:///{store}", "create", "reader", "--out", str(file)]) != 0
+    assert not file.exists()
 
 
 def test_a_token_file_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -291,6 +291,13 @@ class Judge:
             headlines[language] = known
         return known
 
+    def verdict_at(self, now: float, state: NodeState, language: Language) -> dict[str, Any]:
+        """The same, with a silence in it told as old as it is, and not as when it was last judged."""
+        known = self.verdict(state, language)
+        if known["rule"] != STALE or state.checkup is None:
+            return known
+        return verdict_of(_silent_for(state.window.age(now), state.checkup), language, self.rules)
+
     @staticmethod
     def _without_checkup(state: NodeState, language: Language) -> dict[str, Any]:
         """The verdict as the store has it, of a node that was not judged here; else unknown."""
@@ -333,6 +340,19 @@ class Judge:
         if state.reports_at(now):
             return window.received_at
         return max(now, window.received_at)
+
+
+def _silent_for(age: float, checkup: Checkup) -> Checkup:
+    """The checkup of a silent node, with that age."""
+    replace = msgspec.structs.replace
+
+    def aged(finding: Finding) -> Finding:
+        if finding.rule != STALE:
+            return finding
+        evidence = [replace(e, value=round(age)) if e.name == "age_seconds" else e for e in finding.evidence]
+        return replace(finding, evidence=evidence)
+
+    return replace(checkup, findings=[aged(finding) for finding in checkup.findings])
 
 
 def _is_unheard(window: Window, checkup: Checkup) -> bool:

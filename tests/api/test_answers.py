@@ -204,6 +204,21 @@ def test_of_a_silent_node_no_load_is_listed_as_if_it_were_of_now(node: Reporting
     assert item["gpus"] == 1
 
 
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_a_list_tells_a_silence_as_old_as_the_nodes_own_answer_does(
+    node: ReportingNode, api: Api, lang: str
+) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+    api.time_passes(100.0)
+    before = api.client.nodes(lang=lang)["items"][0]["verdict"]
+    api.clock.now += 5.0  # nobody judges it again so soon
+
+    listed_as = api.client.nodes(lang=lang)["items"][0]["verdict"]
+
+    assert listed_as != before
+    assert listed_as == api.client.diagnosis("node-3", lang=lang)["verdict"]
+
+
 def test_while_an_agent_catches_up_no_load_is_listed_as_if_it_were_of_now(
     node: ReportingNode, api: Api
 ) -> None:

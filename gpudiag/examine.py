@@ -242,21 +242,15 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
     """
     accounts = {rule for finding in findings for rule in finding.explains}
     kept = [f for f in findings if f.rule not in accounts or not _accounted_for(f, findings, rules)]
-    seen: dict[int | None, set[str]] = {}  # rules found, by GPU
-    for finding in findings:
-        seen.setdefault(finding.gpu, set()).add(finding.rule)
-        if finding.gpu is None:
-            for gpu in gpus_of(finding):
-                seen.setdefault(gpu, set()).add(finding.rule)
+    found = {finding.rule for finding in findings}
     for finding in kept:
         rule = rules.by_id.get(finding.rule)
         named = [rule.also, *finding.explains] if rule and rule.also else finding.explains
-        if named:
-            places = seen if None in gpus_of(finding) else (None, *gpus_of(finding))
-            around = set().union(*(seen.get(place, ()) for place in places))
-            finding.explains = [
-                other for other in dict.fromkeys(named) if other in around and other != finding.rule
-            ]
+        if found.isdisjoint(named):
+            finding.explains = []
+            continue
+        around = _found_beside(finding, findings)
+        finding.explains = [name for name in dict.fromkeys(named) if name in around and name != finding.rule]
     return sorted(kept, key=lambda finding: precedence(finding, rules))
 
 
@@ -270,6 +264,12 @@ def covers(other: Finding, finding: Finding) -> bool:
     """Whether a finding speaks of the whole node, or of a GPU that the other one is about, too."""
     theirs = gpus_of(other)
     return None in theirs or any(gpu in theirs for gpu in gpus_of(finding))
+
+
+def _found_beside(finding: Finding, findings: list[Finding]) -> set[str]:
+    """Rules found of the same GPUs, or of the node."""
+    gpus = gpus_of(finding)
+    return {f.rule for f in findings if None in gpus or f.gpu is None or f.gpu in gpus}
 
 
 def _accounted_for(finding: Finding, findings: list[Finding], rules: Ruleset) -> bool:

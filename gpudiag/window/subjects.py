@@ -96,7 +96,9 @@ class Subject:
 
     def covered(self, span: float) -> Coverage:
         """What samples cover of the last `span` seconds."""
-        return self.track.covered(span)
+        track = self.track
+        table = track.table
+        return (table.covers.get(span) or table.covered(span))[track.slot]
 
     def covers(self, span: float) -> bool:
         """Whether samples cover enough of the last `span` seconds to judge a pattern over it."""
@@ -271,9 +273,9 @@ class ProcessWindow(Subject):
         self.reading = reading
         self.last_seen = 0.0
         self.first_seen = 0.0
+        self.served = False  # it belongs to an engine that has answered
         self.workload = workload_of(reading)
 
-        self.served = False  # it belongs to an engine that has answered
     def add(self, at: float, reading: ProcessReading) -> list[float]:
         """Take note of what a snapshot says of it; returns the row for its track."""
         if reading.command != self.reading.command or reading.frameworks != self.reading.frameworks:
@@ -309,9 +311,9 @@ class EngineWindow(Subject):
         self.reading = reading
         self.last_seen = 0.0
         self.first_seen = 0.0
+        self.served: set[int | None] = set()  # pids when it last answered
         self._found: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}  # until the next snapshot
 
-        self.served: set[int | None] = set()  # pids when it last answered
     @property
     def pids(self) -> set[int | None]:
         """The server's process and its workers'; None among them where the server's is not known."""

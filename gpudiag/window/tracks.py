@@ -52,7 +52,7 @@ def coverage(rows: int, seconds: float, span: float) -> Coverage:
 class Table:
     """The past of several subjects that are seen together, a slot each."""
 
-    __slots__ = ("_covered", "_lasting", "coarse", "columns", "fine", "known", "slots")
+    __slots__ = ("_lasting", "coarse", "columns", "covers", "fine", "known", "slots")
 
     def __init__(self, columns: Columns, slots: int = 0) -> None:
         self.columns, self.slots = columns, slots
@@ -61,7 +61,7 @@ class Table:
         # What was asked, of every slot: until the next row, or, from coarse rows, until one of them is added.
         self.known: dict[tuple[str, float], list[Stats | None]] = {}
         self._lasting: dict[tuple[str, float], list[Stats | None]] = {}
-        self._covered: dict[float, list[Coverage]] = {}
+        self.covers: dict[float, list[Coverage]] = {}
 
     def seat(self, tracks: Sequence[Track], new: int = 0) -> list[Track]:
         """Keep these subjects, forget the others, and make room for new ones, which are returned."""
@@ -87,8 +87,8 @@ class Table:
         """Give back what was remembered for questions: few are asked between two judgements."""
         if self.known:
             self.known.clear()
-        if self._covered:
-            self._covered.clear()
+        if self.covers:
+            self.covers.clear()
 
     def _forget_answers(self) -> None:
         self._lasting.clear()
@@ -178,9 +178,9 @@ class Table:
 
     def covered(self, span: float) -> list[Coverage]:
         """What samples cover of the last `span` seconds, by slot."""
-        covered = self._covered.get(span)
+        covered = self.covers.get(span)
         if covered is None:
-            covered = self._covered[span] = self._covers(span)
+            covered = self.covers[span] = self._covers(span)
         return covered
 
     def _covers(self, span: float) -> list[Coverage]:

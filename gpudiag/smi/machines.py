@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gpudiag.smi import dcgm
 from gpudiag.smi.complaints import complaints_of
 
 MOST_MACHINES = 256  # of one text; of more the last ones, and those with an error line, are read
@@ -89,7 +90,7 @@ class Machines:
 def machines_of(lines: Sequence[str]) -> Machines:
     """The machines whose output the lines are."""
     found = _without_numbers(lines)
-    return _labelled(found) or _headed(found) or _looped(found) or Machines({"": found})
+    return _exported(found) or _labelled(found) or _headed(found) or _looped(found) or Machines({"": found})
 
 
 def machines_of_log(lines: Sequence[str]) -> Machines:
@@ -171,6 +172,14 @@ def _labelled(lines: Sequence[str]) -> Machines | None:
             continue
         return _parted(bare)
     return None
+
+
+def _exported(lines: Sequence[str]) -> Machines | None:
+    """Metrics of dcgm-exporter, as Prometheus shows them of several hosts."""
+    if not any(dcgm.PREFIX in line for line in lines):
+        return None
+    named = [(dcgm.host_of(line), line) for line in lines]
+    return _parted(named) if len({host for host, _ in named if host}) > 1 else None
 
 
 def _called(label: str) -> str:

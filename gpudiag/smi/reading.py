@@ -14,6 +14,7 @@ from gpudiag.smi.cache_shortage import shortages_of
 from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
+from gpudiag.smi.dcgm import read_dcgm_dmon, read_exporter
 from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology
 from gpudiag.smi.machines import UNREACHED, Machines, machines_of_log
 from gpudiag.smi.messages import Log
@@ -148,6 +149,9 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     log = Log(lines)
     parts.failures, parts.shortages = failures_of(log), shortages_of(log)
     left = list(lines)
+    exported, xids, used = read_exporter(left)
+    _blank(left, used)
+    parts.sheets += exported
     sheets, used = read_mig(left)  # before the table, whose bars it has
     _blank(left, used)
     parts.sheets += sheets
@@ -158,7 +162,7 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     parts.complaints, _ = complaints_of(left)
     if not parts.failures and without_sizes(log):
         parts.complaints.kinds.insert(0, "out_of_memory")  # others, as of NCCL, come of it
-    for take in (read_gpustat, read_nvlinks, read_listing, read_models, read_topology):
+    for take in (read_dcgm_dmon, read_gpustat, read_nvlinks, read_listing, read_models, read_topology):
         sheets, used = take(left)
         _blank(left, used)
         parts.sheets += sheets
@@ -174,6 +178,7 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     parts.formats = list(dict.fromkeys(sheet.format for sheet in parts.sheets))
     if parts.events:
         parts.formats.append("kernel_log")
+    parts.events += xids
     if parts.complaints.kinds:
         parts.formats.append("error_lines")
     if parts.failures or parts.shortages:

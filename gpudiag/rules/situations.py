@@ -24,7 +24,6 @@ from gpudiag.model import (
     HostReading,
     KernelEvent,
     NvmlReading,
-    PasteReading,
     ProcessReading,
     Samples,
     Snapshot,
@@ -318,36 +317,6 @@ def lost_all_gpus(expected: int | None = None) -> Window:
     s.machine(pci_gpu_count=0).nvml = NvmlReading(error="driver_not_loaded")
     window = s.passes(minutes=2).window
     window.expected_gpus = expected
-    return window
-
-
-def pasted(
-    gpus: int = 1, process_list: str = "listed", hints: list[str] | None = None, **values: Any
-) -> Window:
-    """One pasted sample of GPUs that show `values`; nothing else is known of the node."""
-    return pasted_with([], gpus, process_list, hints, **values)
-
-
-def pasted_with(
-    processes: list[ProcessReading],
-    gpus: int = 1,
-    process_list: str = "listed",
-    hints: list[str] | None = None,
-    **values: Any,
-) -> Window:
-    """A pasted sample with its process list."""
-    window = Window("pasted")
-    readings = [idle_h100(index) for index in range(gpus)]
-    for reading in readings:
-        reading.memory_reserved_bytes = reading.memory_free_bytes = reading.utilization_source = None
-        for name, value in values.items():
-            setattr(reading, name, value)
-    paste = PasteReading(formats=["table"], gpus_announced=gpus, process_list=process_list, hints=hints)
-    window.add(
-        Snapshot(
-            node="pasted", taken_at=START, source="pasted", gpus=readings, processes=processes, paste=paste
-        )
-    )
     return window
 
 

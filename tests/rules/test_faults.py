@@ -7,7 +7,8 @@ import pytest
 from gpudiag.changes import reconcile
 from gpudiag.examine import default_rules, examine, judge
 from gpudiag.explain import explain
-from gpudiag.rules.faults.lines import asked, pasted
+from gpudiag.rules.faults.asked import asked
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.verdict import verdict_of_node
 from gpudiag.window import Window
@@ -35,7 +36,7 @@ def found(window: Window) -> dict[str, str]:
 @pytest.mark.parametrize("number", [*range(1, 190), 999, 123_456])
 def test_every_number_has_exactly_one_rule(number: int) -> None:
     text = "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset)" if number == 154 else "text"
-    spoke = EVENT_RULES & found(pasted(line(number, text=text))).keys()
+    spoke = EVENT_RULES & found(kernel_lines(line(number, text=text))).keys()
 
     assert len(spoke) == 1
     assert ("xid-unknown" in spoke) == (number not in has_a_rule())
@@ -48,7 +49,7 @@ def test_the_catalogue_has_its_numbers() -> None:
 
 
 def test_a_contained_error_is_one_finding() -> None:
-    findings = examine(pasted(line(48), line(63, 100), line(94, 101), line(45, 102))).findings
+    findings = examine(kernel_lines(line(48), line(63, 100), line(94, 101), line(45, 102))).findings
 
     assert [f.rule for f in findings] == ["ecc-uncorrectable-new"]
     assert any(e.name == "followed_by" and "45" in str(e.value) for e in findings[0].evidence)
@@ -57,32 +58,32 @@ def test_a_contained_error_is_one_finding() -> None:
 @pytest.mark.parametrize("root", [48, 64, 79, 94, 95, 119, 120, 140])
 @pytest.mark.parametrize("follower", [13, 31, 43, 45])
 def test_a_consequence_is_attached_to_its_root(root: int, follower: int) -> None:
-    assert "xid-application" not in found(pasted(line(root), line(follower, 130)))
+    assert "xid-application" not in found(kernel_lines(line(root), line(follower, 130)))
 
 
 @pytest.mark.parametrize("follower", [13, 31, 43, 45])
 def test_two_minutes_later_it_stands_for_itself(follower: int) -> None:
-    assert "xid-application" in found(pasted(line(119), line(follower, 230)))
+    assert "xid-application" in found(kernel_lines(line(119), line(follower, 230)))
 
 
 def test_what_came_before_the_fault_is_no_consequence() -> None:
-    assert "xid-application" in found(pasted(line(31), line(79, 110)))
+    assert "xid-application" in found(kernel_lines(line(31), line(79, 110)))
 
 
 def test_the_same_minute_on_another_card_is_no_consequence() -> None:
     other = line(31, 110).replace("0000:19", "0000:1a")
 
-    assert "xid-application" in found(pasted(line(79), other))
+    assert "xid-application" in found(kernel_lines(line(79), other))
 
 
 def test_hundreds_of_lines_are_one_finding() -> None:
     lines = [line(119, 100 + 45 * i) for i in range(200)]
 
-    assert [f.rule for f in examine(pasted(*lines)).findings] == ["gsp-timeout"]
+    assert [f.rule for f in examine(kernel_lines(*lines)).findings] == ["gsp-timeout"]
 
 
 def test_a_reset_command_never_names_a_guessed_card() -> None:
-    diagnosis = explain(examine(pasted(line(62).replace("0000:19", "0000:c3"))))
+    diagnosis = explain(examine(kernel_lines(line(62).replace("0000:19", "0000:c3"))))
     commands = [step["command"] or "" for finding in diagnosis.findings for step in finding["next_steps"]]
 
     assert any("--gpu-reset -i 0000:c3:00.0" in command for command in commands)

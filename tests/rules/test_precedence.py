@@ -10,10 +10,10 @@ from gpudiag.changes import Changes, reconcile
 from gpudiag.examine import default_rules, examine
 from gpudiag.explain import Diagnosis, explain
 from gpudiag.model import MigDevice, NvmlReading, ThreadReading
+from gpudiag.rules.pastes import pasted
 from gpudiag.rules.situations import (
     GIB,
     Situation,
-    pasted,
     starved_server,
     starved_training,
     vllm_busy,

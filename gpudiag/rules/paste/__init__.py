@@ -1,4 +1,4 @@
 """Rules about pasted text: what one sample shows, what it lacks, and what it cannot show.
 
-They judge windows whose snapshots come from `gpudiag.smi`; `sample.py` builds such windows for cases.
+They judge windows whose snapshots come from `gpudiag.smi`.
 """

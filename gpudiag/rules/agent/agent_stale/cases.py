@@ -1,7 +1,8 @@
 """Situations of agent-stale and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation, pasted, vllm_busy
+from gpudiag.rules.pastes import pasted
+from gpudiag.rules.situations import Situation, vllm_busy
 from gpudiag.window import Window
 
 

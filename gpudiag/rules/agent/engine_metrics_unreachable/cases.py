@@ -3,7 +3,8 @@
 from typing import Any
 
 from gpudiag.rule import Case
-from gpudiag.rules.situations import GIB, Situation, pasted, vllm_idle
+from gpudiag.rules.pastes import pasted
+from gpudiag.rules.situations import GIB, Situation, vllm_idle
 from gpudiag.window import Window
 
 

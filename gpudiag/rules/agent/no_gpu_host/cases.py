@@ -4,7 +4,8 @@ from typing import Any
 
 from gpudiag.model import NvmlReading
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation, lost_all_gpus, pasted
+from gpudiag.rules.pastes import pasted
+from gpudiag.rules.situations import Situation, lost_all_gpus
 from gpudiag.window import Window
 
 

@@ -1,7 +1,8 @@
 """Situations of not-enough-evidence."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation, pasted
+from gpudiag.rules.pastes import pasted
+from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpudiag.rule import Case
-from gpudiag.rules.clocks.sample import one_sample
+from gpudiag.rules.pastes import one_sample
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 

@@ -1,7 +1,7 @@
 """Situations of power-limit-lowered and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.clocks.sample import of, one_sample
+from gpudiag.rules.pastes import one_sample, sample_of
 from gpudiag.rules.situations import Situation, idle_h100
 from gpudiag.window import Window
 
@@ -17,7 +17,7 @@ def _odd_one_out() -> Window:
     for reading in readings:
         reading.power_limit_default_watts = None
     readings[0].power_limit_watts = 500.0
-    return of(readings)
+    return sample_of(readings)
 
 
 CASES = [

@@ -1,7 +1,7 @@
 """Situations of ecc-corrected-rate and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -25,7 +25,7 @@ CASES = [
     Case("two thousand within minutes", lambda: _counter(0, 900, 2100), "fires", severity="info"),
     Case(
         "the driver calls the rate high",
-        lambda: pasted(
+        lambda: kernel_lines(
             "NVRM: Xid (PCI:0000:19:00): 92, pid='<unknown>', name=<unknown>, High single-bit ECC rate"
         ),
         "fires",

@@ -1,8 +1,8 @@
 """Situations of ecc-uncorrectable-new and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.clocks.sample import one_sample
-from gpudiag.rules.faults.lines import asked, pasted, said
+from gpudiag.rules.faults.asked import asked
+from gpudiag.rules.pastes import error_line, kernel_lines, one_sample
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -40,19 +40,25 @@ def _without_ecc() -> Window:
 CASES = [
     Case(
         "a contained error ended one program",
-        lambda: pasted(DBE, ROW, ONE),
+        lambda: kernel_lines(DBE, ROW, ONE),
         "fires",
         severity="critical",
         variant="contained",
     ),
     Case(
         "only the contained part was logged",
-        lambda: pasted(ONE),
+        lambda: kernel_lines(ONE),
         "fires",
         severity="warning",
         variant="contained",
     ),
-    Case("an uncontained error", lambda: pasted(DBE, ALL), "fires", severity="critical", confidence="proven"),
+    Case(
+        "an uncontained error",
+        lambda: kernel_lines(DBE, ALL),
+        "fires",
+        severity="critical",
+        confidence="proven",
+    ),
     Case("the counter rose", lambda: _counter(0, 2), "fires", severity="critical", variant="counter"),
     Case(
         "the counter was there when we began to look",
@@ -73,10 +79,10 @@ CASES = [
     Case("the counters were cleared by hand, which is no reset", lambda: _logged(0), "fires", gpu=0),
     Case("a reboot was asked for, and there was none", lambda: _logged(2), "fires", gpu=0),
     Case("the driver asked for a reset and asks no more: there was one", lambda: _logged(1), "clear"),
-    Case("only a row was marked", lambda: pasted(ROW), "clear"),
+    Case("only a row was marked", lambda: kernel_lines(ROW), "clear"),
     Case(
         "CUDA told a program of it",
-        lambda: said("uncorrectable_ecc", "CUDA error: uncorrectable ECC error encountered"),
+        lambda: error_line("uncorrectable_ecc", "CUDA error: uncorrectable ECC error encountered"),
         "fires",
         severity="critical",
         variant="program",

@@ -1,7 +1,7 @@
 """Situations of gpu-init-failed and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -24,20 +24,20 @@ def _unreadable() -> Window:
 CASES = [
     Case(
         "the adapter could not be initialised",
-        lambda: pasted(FAILED.format("01")),
+        lambda: kernel_lines(FAILED.format("01")),
         "fires",
         severity="critical",
         confidence="likely",
     ),
     Case(
         "its own firmware does not finish to boot",
-        lambda: pasted(BOOT, FAILED.format("98")),
+        lambda: kernel_lines(BOOT, FAILED.format("98")),
         "fires",
         variant="firmware",
     ),
     Case(
         "the driver is not for this card",
-        lambda: pasted(
+        lambda: kernel_lines(
             "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)",
             "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
         ),
@@ -48,12 +48,12 @@ CASES = [
     Case("it failed once and runs by now", lambda: _logged("19"), "clear"),
     Case(
         "a lost card has a rule of its own",
-        lambda: pasted("NVRM: GPU 0000:91:00.0: GPU has fallen off the bus."),
+        lambda: kernel_lines("NVRM: GPU 0000:91:00.0: GPU has fallen off the bus."),
         "clear",
     ),
     Case(
         "another driver owns the cards",
-        lambda: pasted("NVRM: The NVIDIA probe routine was not called for 3 device(s)."),
+        lambda: kernel_lines("NVRM: The NVIDIA probe routine was not called for 3 device(s)."),
         "clear",
     ),
     Case("the log cannot be read", _unreadable, "unjudged"),

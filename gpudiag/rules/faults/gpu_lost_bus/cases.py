@@ -2,9 +2,8 @@
 
 from gpudiag.model import PasteReading, Snapshot
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines, pasted
 from gpudiag.rules.situations import START, Situation
-from gpudiag.rules.situations import pasted as pasted_sample
 from gpudiag.window import Window
 
 LINE = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
@@ -54,16 +53,16 @@ def _handle() -> Window:
 
 
 def _row_of_errors() -> Window:
-    return pasted_sample(gpus=2, error="unknown_error")
+    return pasted(gpus=2, error="unknown_error")
 
 
 CASES = [
     Case("Xid 79 in the kernel log", _xid_79, "fires", severity="critical", confidence="proven"),
     Case("NVML says that the GPU is lost", _by_nvml, "fires", variant="nvml"),
-    Case("a pasted line is enough", lambda: pasted(LINE), "fires"),
+    Case("a pasted line is enough", lambda: kernel_lines(LINE), "fires"),
     Case(
         "a line without a number",
-        lambda: pasted("NVRM: GPU 0000:91:00.0: GPU has fallen off the bus."),
+        lambda: kernel_lines("NVRM: GPU 0000:91:00.0: GPU has fallen off the bus."),
         "fires",
     ),
     Case("nvidia-smi cannot get a handle", _handle, "fires", variant="handle", confidence="likely"),
@@ -71,10 +70,10 @@ CASES = [
         "every reading of a pasted row fails", _row_of_errors, "fires", variant="silent", confidence="likely"
     ),
     Case("it was lost before the last boot", _before_the_boot, "clear"),
-    Case("an Xid of the program", lambda: pasted(LINE.replace("79", "31")), "clear"),
+    Case("an Xid of the program", lambda: kernel_lines(LINE.replace("79", "31")), "clear"),
     Case(
         "an NVSwitch number is no Xid",
-        lambda: pasted("nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 79, Fatal, Link 1"),
+        lambda: kernel_lines("nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 79, Fatal, Link 1"),
         "clear",
     ),
     Case("neither log nor GPUs can be read", _log_unreadable, "unjudged"),

@@ -2,7 +2,7 @@
 
 from gpudiag.model import PasteReading, Snapshot
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import START, Situation
 from gpudiag.window import Window
 
@@ -53,8 +53,12 @@ CASES = [
     Case("the memory domain is to be recovered", lambda: _asks(recovery_action=5), "fires", variant="imex"),
     Case("an action newer than this program", lambda: _asks(recovery_action=42), "fires", variant="other"),
     Case("calls fail until a reset", lambda: _asks(error="reset_required", recovery_action=None), "fires"),
-    Case("a pasted Xid 154 names the action", lambda: pasted(LINE.format("0x4 (Drain and Reset)")), "fires"),
-    Case("the action was taken back", lambda: pasted(LINE.format("0x0 (None)")), "clear"),
+    Case(
+        "a pasted Xid 154 names the action",
+        lambda: kernel_lines(LINE.format("0x4 (Drain and Reset)")),
+        "fires",
+    ),
+    Case("the action was taken back", lambda: kernel_lines(LINE.format("0x0 (None)")), "clear"),
     Case("the log asked for it, and NVML says that it was done", _reset_since, "clear"),
     Case("nothing is asked", lambda: Situation().passes(minutes=1).window, "clear"),
     Case("an old driver and no log", _unknown, "unjudged"),

@@ -1,7 +1,7 @@
 """Situations of gsp-timeout and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -19,24 +19,24 @@ def _unreadable() -> Window:
 CASES = [
     Case(
         "every call waits 45 seconds",
-        lambda: pasted(*(LINE.format(100 + 45 * i) for i in range(6))),
+        lambda: kernel_lines(*(LINE.format(100 + 45 * i) for i in range(6))),
         "fires",
         severity="critical",
         confidence="proven",
     ),
     Case(
         "a line without a number",
-        lambda: pasted("NVRM: GPU0 _kgspLogRpcSanityCheckFailure: GSP RPC error"),
+        lambda: kernel_lines("NVRM: GPU0 _kgspLogRpcSanityCheckFailure: GSP RPC error"),
         "fires",
         variant="line",
         confidence="likely",
     ),
     Case(
         "the firmware could not even be started",
-        lambda: pasted("NVRM: RmInitAdapter: Cannot initialize GSP firmware RM"),
+        lambda: kernel_lines("NVRM: RmInitAdapter: Cannot initialize GSP firmware RM"),
         "clear",
     ),
-    Case("a page fault of a program", lambda: pasted(LINE.format(1).replace("119", "31")), "clear"),
+    Case("a page fault of a program", lambda: kernel_lines(LINE.format(1).replace("119", "31")), "clear"),
     Case("a quiet log", lambda: Situation().passes(minutes=1).window, "clear"),
     Case("the log cannot be read", _unreadable, "unjudged"),
 ]

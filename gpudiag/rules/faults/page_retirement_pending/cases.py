@@ -2,8 +2,7 @@
 
 from gpudiag.model import GpuReading
 from gpudiag.rule import Case
-from gpudiag.rules.clocks.sample import of
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines, sample_of
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -31,8 +30,16 @@ CASES = [
         severity="warning",
         confidence="proven",
     ),
-    Case("in one pasted sample", lambda: of([GpuReading(index=0, retired_pages_pending=True)]), "fires"),
-    Case("a pasted line tells of it", lambda: pasted(LINE), "fires", variant="logged", confidence="likely"),
+    Case(
+        "in one pasted sample", lambda: sample_of([GpuReading(index=0, retired_pages_pending=True)]), "fires"
+    ),
+    Case(
+        "a pasted line tells of it",
+        lambda: kernel_lines(LINE),
+        "fires",
+        variant="logged",
+        confidence="likely",
+    ),
     Case(
         "pages were retired long ago",
         lambda: _v100(retired_pages_pending=False, retired_pages_double_bit=2),
@@ -40,7 +47,7 @@ CASES = [
     ),
     Case(
         "a row of a newer GPU",
-        lambda: pasted(LINE.replace("Dynamic Page Retirement: New page retired", "Row Remapper")),
+        lambda: kernel_lines(LINE.replace("Dynamic Page Retirement: New page retired", "Row Remapper")),
         "clear",
     ),
     Case("neither flag nor log", _unknown, "unjudged"),

@@ -1,7 +1,7 @@
 """Situations of power-connector-missing and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -15,13 +15,15 @@ def _unreadable() -> Window:
 
 
 CASES = [
-    Case("Xid 54", lambda: pasted(LINE.format(54)), "fires", severity="critical", confidence="proven"),
+    Case("Xid 54", lambda: kernel_lines(LINE.format(54)), "fires", severity="critical", confidence="proven"),
     Case(
         "the driver says it in words",
-        lambda: pasted("NVRM: GPU 0000:01:00.0: GPU does not have the necessary power cables connected."),
+        lambda: kernel_lines(
+            "NVRM: GPU 0000:01:00.0: GPU does not have the necessary power cables connected."
+        ),
         "fires",
     ),
-    Case("another fault", lambda: pasted(LINE.format(79)), "clear"),
+    Case("another fault", lambda: kernel_lines(LINE.format(79)), "clear"),
     Case("a quiet log", lambda: Situation().passes(minutes=1).window, "clear"),
     Case("the log cannot be read", _unreadable, "unjudged"),
 ]

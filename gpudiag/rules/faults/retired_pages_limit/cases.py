@@ -2,7 +2,7 @@
 
 from gpudiag.model import GpuReading
 from gpudiag.rule import Case
-from gpudiag.rules.clocks.sample import of
+from gpudiag.rules.pastes import sample_of
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -37,7 +37,7 @@ CASES = [
     ),
     Case(
         "in one pasted sample",
-        lambda: of([GpuReading(index=0, retired_pages_double_bit=61)]),
+        lambda: sample_of([GpuReading(index=0, retired_pages_double_bit=61)]),
         "fires",
         severity="warning",
     ),

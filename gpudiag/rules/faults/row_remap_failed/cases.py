@@ -1,8 +1,7 @@
 """Situations of row-remap-failed and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.clocks.sample import one_sample
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines, one_sample
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -30,7 +29,7 @@ def _mig() -> Window:
 
 CASES = [
     Case("it failed while we looked", _new, "fires", severity="critical", confidence="proven"),
-    Case("Xid 64", lambda: pasted(FAILED), "fires", severity="critical", variant="logged"),
+    Case("Xid 64", lambda: kernel_lines(FAILED), "fires", severity="critical", variant="logged"),
     Case(
         "only the flag of long ago",
         lambda: _shows(row_remap_failed=True),

@@ -1,8 +1,7 @@
 """Situations of row-remap-pending and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.clocks.sample import one_sample
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines, one_sample
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -42,12 +41,18 @@ CASES = [
         lambda: one_sample(row_remap_pending=True),
         "fires",
     ),
-    Case("a pasted line tells of it", lambda: pasted(MARKED), "fires", variant="logged", confidence="likely"),
+    Case(
+        "a pasted line tells of it",
+        lambda: kernel_lines(MARKED),
+        "fires",
+        variant="logged",
+        confidence="likely",
+    ),
     Case("rows were replaced long ago", lambda: _shows(remapped_rows_uncorrectable=3), "clear"),
     Case("the log told of it, and the flag is gone since the reset", _reset_since, "clear"),
     Case(
         "pages of an older GPU",
-        lambda: pasted(MARKED.replace("Row Remapper: New row", "Dynamic Page Retirement: page")),
+        lambda: kernel_lines(MARKED.replace("Row Remapper: New row", "Dynamic Page Retirement: page")),
         "clear",
     ),
     Case("MIG hides the flag and the log cannot be read", _mig, "unjudged"),

@@ -1,7 +1,7 @@
 """Situations of sxid-nvswitch and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -19,7 +19,7 @@ def _unreadable() -> Window:
 CASES = [
     Case(
         "a fatal link fault of a switch",
-        lambda: pasted(FATAL.format(1, "06")),
+        lambda: kernel_lines(FATAL.format(1, "06")),
         "fires",
         severity="critical",
         confidence="proven",
@@ -27,17 +27,17 @@ CASES = [
     ),
     Case(
         "two switches, one complaint",
-        lambda: pasted(FATAL.format(1, "06"), FATAL.format(0, "05")),
+        lambda: kernel_lines(FATAL.format(1, "06"), FATAL.format(0, "05")),
         "fires",
         gpu=None,
     ),
-    Case("a non-fatal event", lambda: pasted(SOFT), "clear", gpu=None),
+    Case("a non-fatal event", lambda: kernel_lines(SOFT), "clear", gpu=None),
     Case(
         "the links to a GPU that was lost just before",
-        lambda: pasted(LOST, FATAL.format(1, "06")),
+        lambda: kernel_lines(LOST, FATAL.format(1, "06")),
         "clear",
         gpu=None,
     ),
-    Case("a lost GPU alone", lambda: pasted(LOST), "clear", gpu=None),
+    Case("a lost GPU alone", lambda: kernel_lines(LOST), "clear", gpu=None),
     Case("the log cannot be read", _unreadable, "unjudged", gpu=None),
 ]

@@ -1,7 +1,7 @@
 """Situations of xid-application and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -38,13 +38,13 @@ CASES = [
     ),
     Case(
         "an exception and its clean-up in pasted text",
-        lambda: pasted(LINE.format(13, 7, "Out Of Range Address"), LINE.format(43, 7, "Ch 8")),
+        lambda: kernel_lines(LINE.format(13, 7, "Out Of Range Address"), LINE.format(43, 7, "Ch 8")),
         "fires",
         severity="info",
     ),
     Case(
         "the old form names no process",
-        lambda: pasted("NVRM: Xid (PCI:0000:01:00): 32, Channel ID 00000000"),
+        lambda: kernel_lines("NVRM: Xid (PCI:0000:01:00): 32, Channel ID 00000000"),
         "fires",
     ),
     Case(
@@ -69,7 +69,7 @@ CASES = [
     ),
     Case(
         "clean-up whose line names another Xid",
-        lambda: pasted(LINE.format(45, 9, "Ch 1 caused by previous Xid 149")),
+        lambda: kernel_lines(LINE.format(45, 9, "Ch 1 caused by previous Xid 149")),
         "clear",
     ),
     Case("a hardware fault", lambda: _logged((62, 4242)), "clear"),

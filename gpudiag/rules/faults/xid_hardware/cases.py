@@ -1,7 +1,8 @@
 """Situations of xid-hardware and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import asked, pasted
+from gpudiag.rules.faults.asked import asked
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -54,7 +55,7 @@ CASES = [
     ),
     Case(
         "a fatal timeout in pasted text",
-        lambda: pasted(LINE.format(158, "GPU Fatal Timeout")),
+        lambda: kernel_lines(LINE.format(158, "GPU Fatal Timeout")),
         "fires",
         severity="critical",
     ),

@@ -1,7 +1,7 @@
 """Situations of xid-nvlink and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -24,11 +24,17 @@ def _unreadable() -> Window:
 
 
 CASES = [
-    Case("a fatal event of a link", lambda: pasted(FATAL), "fires", severity="critical", confidence="proven"),
-    Case("a non-fatal one", lambda: pasted(SOFT), "fires", severity="warning"),
+    Case(
+        "a fatal event of a link",
+        lambda: kernel_lines(FATAL),
+        "fires",
+        severity="critical",
+        confidence="proven",
+    ),
+    Case("a non-fatal one", lambda: kernel_lines(SOFT), "fires", severity="warning"),
     Case(
         "only its consequence was logged, and names it",
-        lambda: pasted(NAMED),
+        lambda: kernel_lines(NAMED),
         "fires",
         severity="critical",
         confidence="likely",
@@ -42,7 +48,7 @@ CASES = [
         severity="info",
         variant="starting",
     ),
-    Case("clean-up that names no cause", lambda: pasted(NAMED.split(" caused")[0]), "clear"),
-    Case("a memory error", lambda: pasted(FATAL.replace("149", "48")), "clear"),
+    Case("clean-up that names no cause", lambda: kernel_lines(NAMED.split(" caused")[0]), "clear"),
+    Case("a memory error", lambda: kernel_lines(FATAL.replace("149", "48")), "clear"),
     Case("the log cannot be read", _unreadable, "unjudged"),
 ]

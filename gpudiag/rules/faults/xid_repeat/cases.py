@@ -1,7 +1,8 @@
 """Situations of xid-repeat and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import asked, pasted
+from gpudiag.rules.faults.asked import asked
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -45,6 +46,6 @@ CASES = [
     Case("another Xid", lambda: _twice(number=79), "clear"),
     Case("without a repair in between it is one fault that goes on", lambda: _twice(reboot=False), "clear"),
     Case("two weeks apart", lambda: _twice(hours=14 * 24), "clear"),
-    Case("the same line again and again", lambda: pasted(*[LINE.format("61", 119)] * 6), "clear"),
+    Case("the same line again and again", lambda: kernel_lines(*[LINE.format("61", 119)] * 6), "clear"),
     Case("the log cannot be read", _unreadable, "unjudged"),
 ]

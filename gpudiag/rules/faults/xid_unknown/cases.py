@@ -1,7 +1,7 @@
 """Situations of xid-unknown and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -17,27 +17,27 @@ def _unreadable() -> Window:
 CASES = [
     Case(
         "a number newer than the catalogue",
-        lambda: pasted(LINE.format(185)),
+        lambda: kernel_lines(LINE.format(185)),
         "fires",
         severity="info",
         confidence="proven",
     ),
-    Case("a number that the catalogue marks as unused", lambda: pasted(LINE.format(50)), "fires"),
+    Case("a number that the catalogue marks as unused", lambda: kernel_lines(LINE.format(50)), "fires"),
     Case(
         "in the catalogue, and nothing more is known of it",
-        lambda: pasted(LINE.format(93)),
+        lambda: kernel_lines(LINE.format(93)),
         "fires",
         variant="listed",
     ),
-    Case("a number with a page of its own", lambda: pasted(LINE.format(79)), "clear"),
+    Case("a number with a page of its own", lambda: kernel_lines(LINE.format(79)), "clear"),
     Case(
         "the number of an NVSwitch",
-        lambda: pasted("nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 20034, Fatal, Link 4"),
+        lambda: kernel_lines("nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 20034, Fatal, Link 4"),
         "clear",
     ),
     Case(
         "a line that only mentions one",
-        lambda: pasted("NVRM: GPU 0000:19:00.0: RmInitAdapter failed! Xid 185"),
+        lambda: kernel_lines("NVRM: GPU 0000:19:00.0: RmInitAdapter failed! Xid 185"),
         "clear",
     ),
     Case("the log cannot be read", _unreadable, "unjudged"),

@@ -1,8 +1,7 @@
 """Situations of fabric-not-ready and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.clocks.sample import one_sample
-from gpudiag.rules.faults.lines import said
+from gpudiag.rules.pastes import error_line, one_sample
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -25,7 +24,7 @@ MANAGER = "nvidia-fabricmanager"
 CASES = [
     Case(
         "CUDA told a program of it",
-        lambda: said("system_not_ready", "Error 802: system not yet initialized"),
+        lambda: error_line("system_not_ready", "Error 802: system not yet initialized"),
         "fires",
         severity="critical",
         confidence="likely",

@@ -2,7 +2,8 @@
 
 from gpudiag.model import NvLink
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation, pasted
+from gpudiag.rules.pastes import pasted
+from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
 

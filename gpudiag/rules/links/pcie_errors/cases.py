@@ -1,7 +1,7 @@
 """Situations of pcie-errors and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 
@@ -74,7 +74,7 @@ CASES = [
     ),
     Case(
         "a pasted report of an NVIDIA card",
-        lambda: pasted(
+        lambda: kernel_lines(
             "nvidia 0000:3b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer"
         ),
         "fires",
@@ -83,7 +83,7 @@ CASES = [
     ),
     Case(
         "a pasted report of another device",
-        lambda: pasted(
+        lambda: kernel_lines(
             "nvme 0000:01:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer"
         ),
         "clear",

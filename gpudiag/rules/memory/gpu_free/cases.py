@@ -1,7 +1,8 @@
 """Situations of gpu-free and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.situations import GIB, Situation, pasted, vllm_busy, vllm_idle
+from gpudiag.rules.pastes import pasted
+from gpudiag.rules.situations import GIB, Situation, vllm_busy, vllm_idle
 from gpudiag.window import Window
 
 

@@ -1,7 +1,7 @@
 """Situations of host-oom-kill and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
+from gpudiag.rules.pastes import kernel_lines
 from gpudiag.rules.situations import GIB, Situation
 from gpudiag.window import Window
 
@@ -29,7 +29,7 @@ CASES = [
     ),
     Case(
         "a pasted line tells of a Python program",
-        lambda: pasted(LINE),
+        lambda: kernel_lines(LINE),
         "fires",
         severity="warning",
         confidence="possible",
@@ -37,7 +37,9 @@ CASES = [
         gpu=None,
     ),
     Case("another process was killed", lambda: _killed(pid=31), "clear"),
-    Case("a pasted line tells of a browser", lambda: pasted(LINE.replace("python3", "chrome")), "clear"),
+    Case(
+        "a pasted line tells of a browser", lambda: kernel_lines(LINE.replace("python3", "chrome")), "clear"
+    ),
     Case("two hours ago", lambda: _killed(minutes_later=120), "clear"),
     Case("it ended, and nothing was killed", lambda: _killed(kind="nvrm"), "clear"),
 ]

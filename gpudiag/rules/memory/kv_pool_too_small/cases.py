@@ -4,7 +4,8 @@ from typing import Any
 
 from gpudiag.model import CacheShortage
 from gpudiag.rule import Case
-from gpudiag.rules.paste.sample import GIB, sample, shown
+from gpudiag.rules.pastes import sample, shown
+from gpudiag.rules.situations import GIB
 from gpudiag.window import Window
 
 

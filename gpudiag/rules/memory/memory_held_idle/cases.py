@@ -4,8 +4,8 @@ from typing import Any
 
 from gpudiag.model import GpuUse, ProcessReading
 from gpudiag.rule import Case
-from gpudiag.rules.paste.sample import runs, sample, shown
-from gpudiag.rules.situations import GIB, Situation, pasted, pasted_with, vllm_busy
+from gpudiag.rules.pastes import pasted, pasted_with, runs, sample, shown
+from gpudiag.rules.situations import GIB, Situation, vllm_busy
 from gpudiag.window import Window
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from gpudiag.model import MemoryHolder, OutOfMemory
 from gpudiag.rule import Case
-from gpudiag.rules.faults.lines import pasted
-from gpudiag.rules.paste.sample import GIB, sample, shown
+from gpudiag.rules.pastes import kernel_lines, sample, shown
+from gpudiag.rules.situations import GIB
 from gpudiag.window import Window
 
 SETTING = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
@@ -107,5 +107,5 @@ CASES = [
     Case("in a container the driver names the program by the host's pid", _in_a_container, "fires", gpu=None),
     Case("two programs are named, and either may be this one", _either, "fires", gpu=None, variant="unnamed"),
     Case("a table without a message", lambda: sample(shown()), "clear", gpu=None),
-    Case("Linux ended a process for host memory", lambda: pasted(KILLED), "clear", gpu=None),
+    Case("Linux ended a process for host memory", lambda: kernel_lines(KILLED), "clear", gpu=None),
 ]  # fmt: skip

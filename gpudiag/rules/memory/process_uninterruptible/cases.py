@@ -4,7 +4,8 @@ from typing import Any
 
 from gpudiag.model import ProcessReading
 from gpudiag.rule import Case
-from gpudiag.rules.situations import GIB, Situation, pasted_with, vllm_idle
+from gpudiag.rules.pastes import pasted_with
+from gpudiag.rules.situations import GIB, Situation, vllm_idle
 from gpudiag.window import Window
 
 

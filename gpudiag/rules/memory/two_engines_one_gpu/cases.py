@@ -2,7 +2,8 @@
 
 from gpudiag.model import GpuUse, ProcessReading
 from gpudiag.rule import Case
-from gpudiag.rules.situations import GIB, Situation, pasted_with, vllm_idle
+from gpudiag.rules.pastes import pasted_with
+from gpudiag.rules.situations import GIB, Situation, vllm_idle
 from gpudiag.window import Window
 
 

@@ -1,7 +1,7 @@
 """Situations of encoder-load and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.paste.sample import runs, sample, shown
+from gpudiag.rules.pastes import runs, sample, shown
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
 

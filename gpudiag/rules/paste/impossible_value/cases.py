@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpudiag.rule import Case
-from gpudiag.rules.paste.sample import sample, shown
+from gpudiag.rules.pastes import sample, shown
 from gpudiag.window import Window
 
 

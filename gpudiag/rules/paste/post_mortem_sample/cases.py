@@ -1,7 +1,8 @@
 """Situations of post-mortem-sample and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.paste.sample import GIB, sample, shown
+from gpudiag.rules.pastes import sample, shown
+from gpudiag.rules.situations import GIB
 from gpudiag.window import Window
 
 

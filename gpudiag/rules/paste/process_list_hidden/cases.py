@@ -1,7 +1,8 @@
 """Situations of process-list-hidden and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.paste.sample import GIB, runs, sample, shown
+from gpudiag.rules.pastes import runs, sample, shown
+from gpudiag.rules.situations import GIB
 from gpudiag.window import Window
 
 

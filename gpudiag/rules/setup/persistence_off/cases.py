@@ -1,7 +1,7 @@
 """Situations of persistence-off and its look-alikes."""
 
 from gpudiag.rule import Case
-from gpudiag.rules.clocks.sample import one_sample
+from gpudiag.rules.pastes import one_sample
 from gpudiag.rules.situations import GIB, Situation
 from gpudiag.window import Window
 

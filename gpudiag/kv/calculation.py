@@ -98,10 +98,10 @@ def _parts(question: Question, tp: int) -> bool:
 
 
 def _smallest_gpu(deployment: Deployment) -> str | None:
-    """The smallest GPU of the catalogue that holds it with the given parallelism."""
+    """The smallest GPU of the catalogue, with memory of its own, that holds it with the given parallelism."""
     if deployment.question.kv_cache_memory_bytes is not None:
         return None
-    known = catalogue.all_gpus()
+    known = [gpu for gpu in catalogue.all_gpus() if not gpu.shared]
     low, high = 0, len(known)
     while low < high:
         middle = (low + high) // 2

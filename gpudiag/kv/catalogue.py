@@ -27,13 +27,17 @@ class Model(NamedTuple):
 
 
 class Gpu(NamedTuple):
-    """A GPU and the total memory that NVML shows for it, which is not the number on the box."""
+    """A GPU and the total memory that NVML shows for it, which is not the number on the box.
+
+    `shared` is memory that the host's own programs use too.
+    """
 
     name: str
     aliases: tuple[str, ...]
     total_bytes: int
     source: str
     verified: bool
+    shared: bool
 
 
 class Named(NamedTuple):
@@ -92,7 +96,12 @@ def gpus() -> dict[str, Gpu]:
     found: dict[str, Gpu] = {}
     for row in _rows("gpus.json"):
         gpu = Gpu(
-            row["name"], tuple(row["aliases"]), row["mib"] * MIB, row["source"], row.get("verified", True)
+            row["name"],
+            tuple(row["aliases"]),
+            row["mib"] * MIB,
+            row["source"],
+            row.get("verified", True),
+            row.get("shared", False),
         )
         for spelling in (gpu.name, *gpu.aliases):
             found.setdefault(folded(spelling), gpu)

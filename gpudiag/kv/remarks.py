@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gpudiag.kv import catalogue
 from gpudiag.kv.cache import rate
 from gpudiag.kv.deployment import Deployment
 from gpudiag.kv.dtypes import GGUF_RECIPES, LLAMA_CACHES, CacheDtype
@@ -147,6 +148,8 @@ def _on_gpu(deployment: Deployment) -> Iterator[Note]:
     gpu = deployment.question.gpu
     if gpu is not None and deployment.gpu_source is None:
         yield note("gpu-unverified" if isinstance(gpu, str) else "gpu-declared")
+    if isinstance(gpu, str) and catalogue.find_gpu(gpu).shared:
+        yield note("gpu-shared")
 
 
 def _can_store(engine: str, dtype: CacheDtype) -> bool:

@@ -97,3 +97,12 @@ def test_a_model_without_a_read_source_is_answered_as_beta():
 
     assert "unverified-geometry" in [note.key for note in answer.notes]
     assert answer.kinds["bytes_per_token"] == "inferred"
+
+
+def test_memory_that_the_host_shares_is_said_and_not_proposed():
+    """GB10: "Free memory on device (102/121.69 GiB) on startup is less than desired"."""
+    spark = ask("llama-3-8b", gpu="DGX Spark")
+
+    assert spark.gpu_name == "GB10" and "gpu-shared" in [note.key for note in spark.notes]
+    scout = ask("llama-4-scout", weights_dtype="fp8", engine="vllm", tokens=1024)
+    assert 100 < scout.weights_bytes / 2**30 < 110 and scout.alternatives.smallest_gpu == "H200"

@@ -131,11 +131,12 @@ def _played() -> dict[str, Any]:
 
 def _choices() -> dict[str, Any]:
     from gpudiag.kv.catalogue import all_gpus, all_models
+    from gpudiag.kv.engines import ENGINES
 
     return {
         "models": [*SUGGESTED_MODELS, *sorted(model.name for model in all_models())],
         "gpu_names": [gpu.name for gpu in all_gpus()],
-        "engines": ["vllm", "sglang", "tensorrt-llm", "tgi", "lmdeploy", "llama.cpp", "ollama"],
+        "engines": [*ENGINES],
         "pooling": list(WORKERS),
     }
 

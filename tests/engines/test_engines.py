@@ -18,6 +18,7 @@ import pytest
 from gpudiag.engines import TABLES, read
 from gpudiag.engines.exposition import parse
 from gpudiag.model import EngineReading
+from gpudiag.workloads import workload_of_text
 from tests.waiting import PATIENCE_SECONDS
 
 PAGES = Path(__file__).parent / "pages"
@@ -51,12 +52,31 @@ def served(answer: dict[str, tuple[int, bytes]], headers: dict[str, str] | None 
         server.server_close()
 
 
+COMMANDS = {
+    "vllm": "/usr/bin/python3 /usr/local/bin/vllm serve meta-llama/Llama-3.1-8B-Instruct",
+    "sglang": "python -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B-Instruct",
+    "tensorrt-llm": "trtllm-serve meta-llama/Llama-3.1-8B-Instruct",
+    "triton": "tritonserver --model-repository=/models",
+    "tgi": "text-generation-launcher --model-id meta-llama/Llama-3.1-8B-Instruct",
+    "lmdeploy": "lmdeploy serve api_server meta-llama/Llama-3.1-8B-Instruct",
+    "llama.cpp": "llama-server -m model.gguf",
+    "ollama": "ollama serve",
+}
+
+
 def asked(engine: str, page: str) -> EngineReading:
     """What a server of `engine` with that page is read as."""
     table = TABLES[engine]
     body = (PAGES / page).read_bytes()
     with served({table.metrics_path: (200, body), table.health_path or "/-": (200, b"")}) as address:
         return read(table, address, f"{engine}:8000")
+
+
+@pytest.mark.parametrize("engine", TABLES)
+def test_every_engine_that_can_be_read_is_found_among_the_processes(engine: str) -> None:
+    found = workload_of_text(COMMANDS[engine])
+
+    assert (found.engine, found.role) == (engine, "server")
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,14 @@ class _Known:
         self.cgroup: str | None = None
         self.read_once = False
 
+    def tell(self, reading: ProcessReading) -> None:
+        """Puts it into a reading."""
+        reading.started_at = self.started_at
+        reading.command, reading.user, reading.ranks = self.command, self.user, self.ranks
+        reading.container, reading.pod = self.place.get("container"), self.place.get("pod")
+        reading.slurm_job, reading.unit = self.place.get("slurm_job"), self.place.get("unit")
+        reading.frameworks, reading.cpus_allowed = self.frameworks, self.cpus
+
 
 class Processes:
     """Reads processes under `proc`; `sys` holds the cgroup files."""
@@ -122,39 +130,42 @@ class Processes:
         reading = ProcessReading(pid=pid, gpus=uses, in_nvml=in_nvml)
         place = f"{self._proc}/{pid}"
         stat = stat_of(f"{place}/stat")
-        if stat is not None and in_nvml and not self._is_the_same(pid, place):
-            stat = None
-        if stat is None:
-            seen_before = pid in self._known
-            reading.state = "gone" if seen_before or self.sees_all else None
-            reading.hidden = None if seen_before or self.sees_all else True
-            return reading
-        known = self._known.get(pid)
-        if known is None or known.start != stat.start:
-            known = self._known[pid] = _Known(stat.start, Activity(self._proc, self._sys))
-        if not known.read_once:
-            self._read_once(known, place)
+        if stat is None or (in_nvml and not self._is_the_same(pid, place)):
+            return self._unseen(reading)
+        known = self._known_of(pid, stat, place)
         reading.name = printable(stat.name)
         reading.state = stat.state
         reading.parent_pid = stat.parent or None
         reading.thread_count = stat.threads
         reading.last_cpu = stat.last_cpu
-        if known.started_at is None:
-            known.started_at = self._time_of(stat.start)
-        reading.started_at = known.started_at
-        reading.command, reading.user, reading.ranks = known.command, known.user, known.ranks
-        reading.container, reading.pod = known.place.get("container"), known.place.get("pod")
-        reading.slurm_job, reading.unit = known.place.get("slurm_job"), known.place.get("unit")
         if stat.state == "D":
             reading.wait_channel = wait_channel(place)
         self._read_parents(reading, stat)
         known.activity.read(reading, stat, known.cgroup, monotonic)
         self._read_frameworks(known, place, monotonic)
-        reading.frameworks, reading.cpus_allowed = known.frameworks, known.cpus
+        known.tell(reading)
         opened = self._holders.found.get(pid)
         if opened is not None:
             reading.open_devices = sorted(minors[minor] for minor in opened if minor in minors)
         return reading
+
+    def _unseen(self, reading: ProcessReading) -> ProcessReading:
+        """A process that is not here: it ended, or it is not ours to see."""
+        ours = reading.pid in self._known or self.sees_all
+        reading.state = "gone" if ours else None
+        reading.hidden = None if ours else True
+        return reading
+
+    def _known_of(self, pid: int, stat: Stat, place: str) -> _Known:
+        """What is kept of a process, read where it is new; another one may have the pid by now."""
+        known = self._known.get(pid)
+        if known is None or known.start != stat.start:
+            known = self._known[pid] = _Known(stat.start, Activity(self._proc, self._sys))
+        if not known.read_once:
+            self._read_once(known, place)
+        if known.started_at is None:
+            known.started_at = self._time_of(stat.start)
+        return known
 
     def _is_the_same(self, pid: int, place: str) -> bool:
         """Whether a pid of NVML, which is the host's, means the process that has this pid here."""

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import msgspec
 from flask import request
 
 from api.access import Gate
+from api.judging.facts import facts_of
 from api.judging.judge import Judge
 from api.judging.nodes import NodeState, Place
-from api.judging.past import judged_then
+from api.judging.past import judged_then, known_then
 from api.judging.since import TROUBLE, Since, since_ok
 from api.judging.together import FLEET
 from api.moments import judged_again, moment, span_of
 from api.places import nodes_like, place_of
 from api.problems import BadRequest, NoSuch
 from api.reports.writer import Writer
-from api.store import Store
+from api.store import Store, StoreError
 from api.store.decisions import Deed, Mute
 from api.store.episodes import Change
 from api.words import Sentence
 from gpudiag.examine import Ruleset, examine, observed
-from gpudiag.explain import Diagnosis, explain, finding_in_words, iso
+from gpudiag.explain import explain, finding_in_words, iso
 from gpudiag.model import Checkup, Finding, Observed, Snapshot
 from gpudiag.settings import Settings
 from gpudiag.verdict import NOT_ENOUGH
 from gpudiag.window import Window
 from gpudiag.words import Language
 from gpudiag.words.foreign import plain
+
+log = logging.getLogger("gpudiag.answers")
 
 HISTORY_METRICS = (
     "utilization_percent",
@@ -168,24 +172,30 @@ class Answers:
     ) -> dict[str, Any]:
         now = self.now()
         wanted = now if at is None else moment(at, now)
-        past = judged_then(self.judge, state, min(wanted, now), span)
-        if past is None:
+        then = min(wanted, now)
+        window = self.judge.windows.of_the_past(state, then, span)
+        if window is None:
             oldest = self.store.snapshots.oldest(state.id)
             since = Sentence("oldest", at=iso(oldest)) if oldest else ""
             raise NoSuch("not.kept", node=state.name, at=iso(wanted), since=since)
-        window, checkup = past
-        if span is not None:
-            checkup.observed = observed(window, span)
-        found = explain(
-            checkup, language, self.rules, now=wanted, runbooks=self.runbooks, past=at is not None
-        )
-        window.end()
-        return self._told(found, state if at is None else None)
-
-    def _told(self, found: Diagnosis, state: NodeState | None) -> dict[str, Any]:
-        said: dict[str, Any] = msgspec.to_builtins(found)
-        if state is not None:
-            said["notes"] += self._notes(state, said["language"])
+        try:
+            checkup = judged_then(self.judge, state, window, then)
+            if span is not None:
+                checkup.observed = observed(window, span)
+            found = explain(
+                checkup, language, self.rules, now=wanted, runbooks=self.runbooks, past=at is not None
+            )
+            said: dict[str, Any] = msgspec.to_builtins(found)
+        except StoreError:
+            raise
+        except Exception as error:
+            log.exception("%s cannot be judged as it was at %s", state.name, iso(wanted))
+            known = known_then(self.judge, state, then)
+            said = facts_of(window, known, wanted, error, language, self.rules, self.runbooks)
+        finally:
+            window.end()
+        if at is None:
+            said["notes"] += self._notes(state, language)
         return said
 
     def _notes(self, state: NodeState, language: str) -> list[str]:
@@ -220,11 +230,11 @@ class Answers:
     ) -> dict[str, Any]:
         if at is not None:
             judged_again(span, "span", f"{span:.0f}s")
-            past = judged_then(self.judge, state, min(moment(at, self.now()), self.now()), span)
-            if past is None:
+            window = self.judge.windows.of_the_past(state, min(moment(at, self.now()), self.now()), span)
+            if window is None:
                 raise NoSuch("not.kept", node=state.name, at=plain(at, 40), since="")
-            found = series_of(past[0], span, metrics)
-            past[0].end()
+            found = series_of(window, span, metrics)
+            window.end()
             return found
         with state.lock:
             return series_of(state.window, span, metrics)

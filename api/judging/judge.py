@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import msgspec
 
+from api.judging.facts import facts_of, failed
 from api.judging.feed import Feed, in_order
 from api.judging.nodes import FAILED, NodeState, Place, is_silent, place_of_node
 from api.judging.signs import CALM_SECONDS, NEVER_CALM, signs_of
@@ -22,14 +23,13 @@ from api.judging.together import TOGETHER, Together
 from api.judging.windows import UNHEARD_SECONDS, Windows
 from api.store import Store, StoreError
 from api.store.snapshots import StoredNode
-from api.words import Sentence
 from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, judge, precedence, survives_silence
 from gpudiag.explain import explain, verdict_of
 from gpudiag.ledger import ledger_of
 from gpudiag.model import SEVERITY_ORDER, Checkup, Finding, Severity, Snapshot, Unjudged
 from gpudiag.settings import Settings
-from gpudiag.verdict import NOT_ENOUGH, verdict_of_node
+from gpudiag.verdict import verdict_of_node
 from gpudiag.window import Window
 from gpudiag.words import LANGUAGES, Language
 
@@ -153,13 +153,16 @@ class Judge:
             yield
         except StoreError:
             raise
-        except Exception:
-            log.exception("%s cannot be judged; its snapshots are stored", state.name)
-            state.checkup, state.rank = None, FAILED
-            state.headlines = {}
-            state.said.clear()
-            if keep and state.told != FAILED:
-                self._say(state, self.clock())
+        except Exception as error:
+            self._cannot_judge(state, error, keep)
+
+    def _cannot_judge(self, state: NodeState, error: Exception, keep: bool) -> None:
+        _log(state, error)
+        state.checkup, state.rank = None, FAILED
+        state.headlines = {}
+        state.said.clear()
+        if keep and state.told != FAILED:
+            self._say(state, self.clock())
 
     def examine(self, state: NodeState, now: float, keep: bool) -> None:
         """Judge a node as its window has it at `now`; `keep`: write what changed, and tell it."""
@@ -301,19 +304,32 @@ class Judge:
     @staticmethod
     def _without_checkup(state: NodeState, language: Language) -> dict[str, Any]:
         """The verdict as the store has it, of a node that was not judged here; else unknown."""
-        failed = state.rank == FAILED
-        stored = {} if failed else (state.stored or {}).get("verdicts", {})
-        headline = Sentence("judge.failed").said(language) if failed else ""
-        return stored.get(language) or {"severity": "unknown", "rule": NOT_ENOUGH, "headline": headline,
-                                        "confidence": None, "gpu": None}  # fmt: skip
+        if state.rank == FAILED:
+            return failed(language)
+        stored = (state.stored or {}).get("verdicts", {})
+        return stored.get(language) or {**failed(language), "headline": ""}
 
     def said(self, state: NodeState, language: Language, runbooks: str) -> dict[str, Any] | None:
         """The node's diagnosis; the caller holds its lock. None when nothing is kept of it."""
-        self.be_current(state)
-        self._hear_silence(state)
-        checkup = state.checkup
-        if checkup is None:
+        try:
+            self.be_current(state)
+            self._hear_silence(state)
+        except StoreError:
+            raise
+        except Exception as error:
+            self._cannot_judge(state, error, keep=self.store.embedded)
+            return self._facts(state, error, language, runbooks)
+        if state.checkup is None:
             return None
+        try:
+            return self._explained(state, state.checkup, language, runbooks)
+        except Exception as error:
+            _log(state, error)
+            return self._facts(state, error, language, runbooks)
+
+    def _explained(
+        self, state: NodeState, checkup: Checkup, language: Language, runbooks: str
+    ) -> dict[str, Any]:
         said = state.said.get(language)
         if said is None:
             for gpu in state.window.gpus_in_order():
@@ -323,6 +339,10 @@ class Judge:
             found = explain(checkup, language, self.rules, runbooks=runbooks)
             said = state.said[language] = msgspec.to_builtins(found)
         return said
+
+    def _facts(self, state: NodeState, error: Exception, language: Language, runbooks: str) -> dict[str, Any]:
+        known = [one.finding for one in state.open.values()]
+        return facts_of(state.window, known, self.clock(), error, language, self.rules, runbooks)
 
     def _hear_silence(self, state: NodeState) -> None:
         """Judge a silent node by the clock as it stands: its silence is told as old as it is."""
@@ -353,6 +373,12 @@ def _silent_for(age: float, checkup: Checkup) -> Checkup:
         return replace(finding, evidence=evidence)
 
     return replace(checkup, findings=[aged(finding) for finding in checkup.findings])
+
+
+def _log(state: NodeState, error: Exception) -> None:
+    """Once with its traceback: a node reports every few seconds."""
+    told = None if state.rank == FAILED else error
+    log.error("%s cannot be judged (%r); its snapshots are stored", state.name, error, exc_info=told)
 
 
 def _is_unheard(window: Window, checkup: Checkup) -> bool:

@@ -7,20 +7,12 @@ from api.judging.nodes import NodeState
 from api.judging.together import FLEET_ID
 from gpudiag.changes import OpenFinding, key_of
 from gpudiag.examine import examine
-from gpudiag.model import Checkup
+from gpudiag.model import Checkup, Finding
 from gpudiag.window import Window
 
 
-def judged_then(
-    judge: Judge, state: NodeState, at: float, span: float | None = None
-) -> tuple[Window, Checkup] | None:
-    """Its window and checkup at the moment `at`; None when nothing is stored of it.
-
-    With a `span` by nothing but the snapshots of the last `span` seconds before. End the window after use.
-    """
-    window = judge.windows.of_the_past(state, at, span)
-    if window is None:
-        return None
+def judged_then(judge: Judge, state: NodeState, window: Window, at: float) -> Checkup:
+    """Its checkup at the moment `at`, by its window of then."""
     checkup = examine(window, judge.rules, at)
     known = {key_of(entry.finding): entry for entry in _open_at(judge, state.id, at)}
     for finding in checkup.findings:
@@ -31,7 +23,12 @@ def judged_then(
     several = [entry.finding for entry in _open_at(judge, FLEET_ID, at)]
     about = [finding for finding in several if judge.together.host_of(finding) == state.name]
     checkup.findings = judge.shown(known, checkup, window, about)
-    return window, checkup
+    return checkup
+
+
+def known_then(judge: Judge, state: NodeState, at: float) -> list[Finding]:
+    """What was open on it then, whether or not it can be judged today."""
+    return [entry.finding for entry in _open_at(judge, state.id, at)]
 
 
 def _open_at(judge: Judge, node_id: int, at: float) -> list[OpenFinding]:

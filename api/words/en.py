@@ -62,6 +62,11 @@ SENTENCES: dict[str, str] = {
     "gpu.none": "node {node} has no GPU {gpu}; it has none",
     "never.reported": "node {node} has not reported anything that is still kept",
     "not.kept": "nothing is kept of {node} at {at}{since}",
+    "judge.failed.note": (
+        "gpudiag failed over what this node reports ({name}): this is a bug. What is stored is shown, with "
+        "what was found before; nothing of it was judged now. The server's log has the details, to be sent "
+        "with a report of the bug."
+    ),
     "judge.failed": "cannot tell: gpudiag failed over this node's reports (see the server's log)",
     "oldest": "; the oldest snapshot kept is of {at}",
     # findings, rules, and what people decide

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpudiag.client import ApiError, Refused
+from gpudiag.client import Refused
 from gpudiag.examine import Ruleset, all_rules
 from gpudiag.model import GpuReading, NvmlReading
 from gpudiag.rules.situations import Situation
@@ -555,8 +555,28 @@ def test_a_node_that_can_be_judged_no_more_is_unknown(api: Api, node: ReportingN
 
     assert verdict_in_the_list(api) == "unknown"
     assert 'gpudiag_nodes{severity="unknown"} 1' in api.ask("GET", "/metrics")
-    with pytest.raises(ApiError, match="KeyError"):
-        api.client.diagnosis("node-3")
+
+
+@pytest.mark.parametrize("asked", ["", "?window=1m", "?at=1s", "?lang=ko"])
+def test_of_a_node_that_cannot_be_judged_the_facts_are_told(
+    api: Api, node: ReportingNode, asked: str
+) -> None:
+    node.loses_its_gpu().passes(seconds=20)
+    breaks_over("node-3", api)
+    node.gpu(0).shows(temperature_celsius=44.0)
+    node.passes(seconds=60)
+    said = api.ask("GET", f"/v1/nodes/node-3{asked}")
+
+    assert (said["verdict"]["severity"], said["verdict"]["rule"]) == ("unknown", "not-enough-evidence")
+    assert "gpudiag" in said["verdict"]["headline"]
+    assert "KeyError" in said["notes"][0]
+    assert said["gpus"][0]["readings"]["temperature_celsius"] == 44.0
+    assert [finding["rule"] for finding in said["gpus"][0]["findings"]] == ["gpu-lost-bus"]
+    assert api.ask("GET", f"/v1/nodes/node-3{asked}")["verdict"] == said["verdict"]
+    if asked == "":
+        assert "KeyError" in api.ask("GET", "/diagnose/node-3", headers={"Accept": "text/plain"})
+        assert "KeyError" in api.ask("GET", "/nodes/node-3", headers={"Accept": "text/html"})
+        assert api.ask("GET", "/v1/nodes/node-3/history?at=1s")["gpus"][0]["series"]
 
 
 def test_other_servers_are_told_which_node_cannot_be_judged_once(

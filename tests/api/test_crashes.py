@@ -78,9 +78,6 @@ class Process:
         _, said = self.process.communicate(timeout=PATIENCE_SECONDS)
         return said
 
-    def memory_kib(self) -> int:
-        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4
-
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Process]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from bot.program import Program, build
 from bot.settings import Settings
 from tests.bot.recorded import RecordedApi
-from tests.doubles.slack.people import SECRET, ByHttp, BySocket, Person
+from tests.doubles.slack.people import SECRET, ByHttp, Person
 from tests.doubles.slack.server import Message, SlackDouble
 
 
@@ -100,17 +99,3 @@ def bot(settings: Settings) -> Iterator[Running]:
 def person(bot: Running, slack: SlackDouble) -> Person:
     """Somebody who talks to the bot over HTTP."""
     return Person(slack, ByHttp(bot.url))
-
-
-@pytest.fixture(params=["http", "socket"])
-def anyone(request: pytest.FixtureRequest, settings: Settings, slack: SlackDouble) -> Iterator[Person]:
-    """The same person over each transport in turn."""
-    if request.param == "socket":
-        settings = replace(settings, app_token="xapp-test", signing_secret="")
-    with Running(settings) as running:
-        if request.param == "http":
-            yield Person(slack, ByHttp(running.url))
-        else:
-            slack.wait(lambda: slack.sockets)
-            yield Person(slack, BySocket(slack))
-            slack.hangs_up()  # a bot that stops while it reads would wait until it has nothing to read

@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+
+import pytest
 
 from bot.answers.asking import Place
 from bot.desk import Desk
 from bot.examples import ExampleApi
+from bot.settings import Settings
 from bot.state import State
 from tests.bot.conftest import Running
 from tests.bot.recorded import RecordedApi
-from tests.doubles.slack.people import Person
+from tests.doubles.slack.people import ByHttp, BySocket, Person
 from tests.doubles.slack.server import SlackDouble
 
 POOL = "node-3: memory full, util 0%: reserved KV pool, normal"
+
+
+@pytest.fixture(params=["http", "socket"])
+def anyone(request: pytest.FixtureRequest, settings: Settings, slack: SlackDouble) -> Iterator[Person]:
+    """The same person over each transport in turn."""
+    if request.param == "socket":
+        settings = replace(settings, app_token="xapp-test", signing_secret="")
+    with Running(settings) as running:
+        if request.param == "http":
+            yield Person(slack, ByHttp(running.url))
+        else:
+            slack.wait(lambda: slack.sockets)
+            yield Person(slack, BySocket(slack))
+            slack.hangs_up()  # a bot that stops while it reads would wait until it has nothing to read
 
 
 def header(message) -> str:

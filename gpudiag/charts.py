@@ -293,7 +293,7 @@ def _slots(ledger: Mapping[str, Any], language: str) -> list[Slot]:
         name, filled = part["part"], part.get("filled_bytes")
         slots.append(Slot(said.PARTS[name], part["bytes"], PART_CLASS[name], filled))
     total, held = ledger.get("total_bytes"), sum(slot.bytes for slot in slots)
-    if total and total > held:
+    if total and total > held and ledger.get("free_bytes") is not None:  # else the rest is not known
         slots.append(Slot(said.LABEL["free"], total - held, "card"))
     return slots
 

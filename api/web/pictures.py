@@ -19,6 +19,8 @@ def bar(ledger: Mapping[str, Any] | None, language: Language) -> Markup:
     """The memory bar of one GPU, or nothing where its memory is not known."""
     if not ledger or not ledger.get("total_bytes"):
         return Markup("")
+    if not ledger["parts"] and ledger["used_bytes"] is None:
+        return Markup("")
     return Markup(memory_bar_svg(ledger, language=language, width=WIDTH))
 
 

@@ -19,6 +19,7 @@ from api.web.told import changes_of, together, unjudged_of, verdicts_of
 from api.web.words import SENTENCES
 from api.words import Sentence
 from gpudiag.errors import GpudiagError
+from gpudiag.examine import STALE
 from gpudiag.model import SEVERITY_ORDER
 from gpudiag.rule_search import LONGEST, search
 from gpudiag.runbook import about, runbook_of
@@ -238,6 +239,7 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
             }
             for gpu in diagnosis["gpus"]
         },
+        silent=any(finding["rule"] == STALE for finding in everything),
         host=host_of(diagnosis),
         pasted=diagnosis["source"] == "pasted",
         at=at,

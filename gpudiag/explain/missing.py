@@ -30,7 +30,7 @@ class Missing:
             return self.words.LINE[line]
         if a_list is not None:
             return self.findings.headline(a_list)
-        unheard = next((entry.reason for entry in self.checkup.unjudged if entry.rule == STALE), None)
+        unheard = self.unheard()
         if unheard in self.words.UNHEARD:
             return self.words.UNHEARD[unheard].format(node=self.findings.node(command=False))
         absent = self.decisive(gpu)
@@ -38,6 +38,12 @@ class Missing:
             return self.words.NOT_ENOUGH_BARE
         listed = self.words.MISSING_LIST.format(names=", ".join(absent))
         return self.words.NOT_ENOUGH.format(missing=listed)
+
+    def unheard(self) -> str | None:
+        """Why nothing newer is known of the node, where that is what decides."""
+        if any(finding.rule == STALE for finding in self.checkup.findings):
+            return "silent"
+        return next((entry.reason for entry in self.checkup.unjudged if entry.rule == STALE), None)
 
     def decisive(self, gpu: int | None) -> list[str]:
         """The three things whose absence decided most, as people call them."""

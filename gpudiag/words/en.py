@@ -190,7 +190,8 @@ REASON = {  # why a value is not there, or NVML does not answer
 NOT_ENOUGH = "cannot tell yet: {missing}"
 NOT_ENOUGH_BARE = "cannot tell: nothing that decides was visible"
 MISSING_LIST = "{names} not visible"
-UNHEARD = {  # a verdict's headline where a node's newest report is old, and yet it is not silent
+UNHEARD = {  # a verdict's headline where a node's newest report is old
+    "silent": "cannot tell: {node} does not report any more",
     "too_short": "cannot tell yet: no report from {node} since this server started",
     "catching_up": "cannot tell yet: {node} is still sending old reports, kept while it was cut off",
 }

@@ -185,6 +185,7 @@ NOT_ENOUGH = "아직 판단할 수 없습니다: {missing}"
 NOT_ENOUGH_BARE = "판단할 수 없습니다: 결정적인 값이 보이지 않습니다"
 MISSING_LIST = "{names} 항목이 보이지 않습니다"
 UNHEARD = {
+    "silent": "판단할 수 없습니다: {node} 노드가 더 이상 보고하지 않습니다",
     "too_short": "아직 판단할 수 없습니다: 이 서버가 시작된 뒤 {node} 노드의 보고가 아직 없습니다",
     "catching_up": "아직 판단할 수 없습니다: {node} 노드가 연결이 끊긴 동안 쌓인 보고를 보내는 중입니다",
 }

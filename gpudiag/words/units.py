@@ -168,6 +168,8 @@ def held(used: float | None, total: float | None, unknown: str = UNKNOWN) -> str
 
 def percent(value: float) -> str:
     """Whole percent; below one, a decimal, so that little is not shown as nothing."""
+    if 0 < abs(value) < 0.05:
+        return "< 0.1 %"
     if 0 < abs(value) < 1:
         return f"{value:.1f} %"
     return f"{value:.0f} %"

@@ -219,6 +219,16 @@ def test_a_list_tells_a_silence_as_old_as_the_nodes_own_answer_does(
     assert listed_as == api.client.diagnosis("node-3", lang=lang)["verdict"]
 
 
+def test_of_a_silent_node_each_gpu_is_unknown_for_its_silence(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+    api.time_passes(60.0)
+
+    [gpu] = api.client.diagnosis("node-3")["gpus"]
+
+    assert gpu["verdict"]["severity"] == "unknown"
+    assert gpu["verdict"]["headline"] == "cannot tell: node-3 does not report any more"
+
+
 def test_while_an_agent_catches_up_no_load_is_listed_as_if_it_were_of_now(
     node: ReportingNode, api: Api
 ) -> None:

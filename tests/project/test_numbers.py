@@ -43,6 +43,14 @@ def test_memory_is_told_held_of_the_whole(used: int | None, total: int | None, w
 
 
 @pytest.mark.parametrize(
+    ("share", "written"),
+    [(0.0, "0 %"), (0.004, "< 0.1 %"), (0.4, "0.4 %"), (0.96, "1.0 %"), (1.4, "1 %"), (99.6, "100 %")],
+)
+def test_little_is_not_told_as_nothing(share: float, written: str) -> None:
+    assert written == units.percent(share)
+
+
+@pytest.mark.parametrize(
     ("seconds", "written"), [(-0.4, "0 s"), (0.4, "0 s"), (59.6, "1 min"), (515.6, "8 min 36 s")]
 )
 def test_an_age_is_told_in_whole_seconds(seconds: float, written: str) -> None:

@@ -16,6 +16,7 @@ def ledger(*parts: tuple[str, int], total: int = 80 * GIB, filled: int | None = 
     held = sum(size for _, size in parts)
     return {
         "total_bytes": total,
+        "free_bytes": max(0, total - held),
         "driver_reserved_bytes": None,
         "parts": [
             {"part": part, "bytes": size, "filled_bytes": filled if part == "kv_pool" else None}
@@ -101,6 +102,13 @@ def test_a_pictures_words_tell_what_is_seen() -> None:
     words = bar_words(ledger(("weights", 20 * GIB), ("other_process", 10 * GIB)))
 
     assert words == "weights 20.0 GiB, other process 10.0 GiB, free 50.0 GiB"
+
+
+def test_what_is_not_known_to_be_free_is_not_called_so() -> None:
+    known = ledger(("weights", 20 * GIB))
+
+    assert written(memory_bar_svg(known | {"free_bytes": None}, width=600)) == ["weights 20.0 GiB"]
+    assert bar_words(known | {"free_bytes": None}) == "weights 20.0 GiB"
 
 
 def test_foreign_text_cannot_leave_its_place() -> None:

@@ -119,7 +119,10 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     named.gpu(0).shows(memory_used_bytes=76 * GIB)
     named.runs({0: 70 * GIB}, pid=77, name="<script>" + "W" * 80, pod="p" * 60, namespace="n" * 60)
     hidden.gpu(0).hides(*HIDDEN)
-    for node in (many, named, hidden):
+    mute, silent = ReportingNode("mute", api), ReportingNode("silent", api)
+    mute.gpu(0).hides("memory_used_bytes", "memory_free_bytes")
+    silent.passes(minutes=2)
+    for node in (many, named, hidden, mute):
         node.passes(minutes=5)
     yield api
     api.stop()
@@ -151,6 +154,35 @@ def test_where_nothing_decides_the_page_says_at_once_what_is_missing(odd: Api, b
 
     expect(page.locator(".unjudged")).to_be_visible()
     expect(page.locator(".unjudged")).to_contain_text("GPU utilization")
+    page.context.close()
+
+
+def test_memory_that_nobody_read_is_not_drawn_as_free(odd: Api, browser: Browser) -> None:
+    page = at_odd(odd, browser, PHONE)
+    page.goto("/nodes/mute")
+
+    expect(page.locator(".readings")).to_contain_text("– / 79.6 GiB")
+    expect(page.locator("svg.chart", has=page.locator("rect.c-card"))).to_have_count(0)
+    expect(page.locator(".ledger")).not_to_contain_text("free")
+    page.context.close()
+
+
+def test_a_silent_node_tells_of_when_its_numbers_are(odd: Api, browser: Browser) -> None:
+    page = at_odd(odd, browser, PHONE)
+    page.goto("/nodes/silent")
+
+    expect(page.locator("h1")).to_contain_text("no report for")
+    expect(page.locator(".gpus")).to_contain_text("nothing newer is known")
+    page.context.close()
+
+
+def test_a_command_is_read_whole_before_it_is_copied(odd: Api, browser: Browser) -> None:
+    page = at_odd(odd, browser, {"width": 1280, "height": 800})
+    page.goto("/nodes/silent")
+    commands = page.locator(".steps pre")
+
+    assert commands.count()
+    assert commands.evaluate_all("all => all.every(pre => pre.scrollWidth <= pre.clientWidth)")
     page.context.close()
 
 

@@ -106,3 +106,36 @@ def test_memory_that_the_host_shares_is_said_and_not_proposed():
     assert spark.gpu_name == "GB10" and "gpu-shared" in [note.key for note in spark.notes]
     scout = ask("llama-4-scout", weights_dtype="fp8", engine="vllm", tokens=1024)
     assert 100 < scout.weights_bytes / 2**30 < 110 and scout.alternatives.smallest_gpu == "H200"
+
+
+@pytest.mark.parametrize(
+    ("name", "billions"),
+    [
+        ("solar-open-100b", 102.65),
+        ("k-exaone-236b", 236.6),
+        ("exaone-4.0-1.2b", 1.28),
+        ("exaone-3.5-32b", 32.0),
+        ("a.x-4.0-light", 7.26),
+        ("hyperclovax-seed-think-14b", 14.74),
+        ("devstral-2", 125.0),
+        ("mistral-large-3", 673.0),
+        ("glm-4-32b", 32.57),
+        ("glm-4.6v", 107.7),
+        ("hunyuan-a13b", 80.4),
+        ("dots.llm1", 142.8),
+        ("ling-1t", 1000.0),
+        ("ling-flash-2.0", 102.9),
+        ("ernie-4.5-300b", 299.5),
+        ("longcat-flash", 561.0),
+        ("lfm2-8b-a1b", 8.34),
+        ("minicpm4-8b", 8.18),
+        ("apertus-70b", 70.6),
+        ("command-r-plus", 103.8),
+        ("granite-4.0-h-small", 32.2),
+        ("mamba-2.8b", 2.77),
+    ],
+)
+def test_a_model_counts_to_the_parameters_that_its_makers_publish(name, billions):
+    counted = ask(name).model.weights.parameters() / 1e9
+
+    assert counted == pytest.approx(billions, rel=0.005)

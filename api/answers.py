@@ -23,7 +23,7 @@ from api.store import Store, StoreError
 from api.store.decisions import Deed, Mute
 from api.store.episodes import Change
 from api.words import Sentence
-from gpudiag.examine import Ruleset, examine, observed
+from gpudiag.examine import STALE, Ruleset, examine, observed
 from gpudiag.explain import explain, finding_in_words, iso
 from gpudiag.model import Checkup, Finding, Observed, Snapshot
 from gpudiag.settings import Settings
@@ -134,7 +134,7 @@ class Answers:
             }
         said["changed"] = self._changed(state, language, said["verdict"], at)
         if place.who is not None:
-            note = NOTES[language]["asked"].format(who=plain(place.who), where=place.where)
+            note = Sentence("note.asked", who=plain(place.who), where=place.where).said(language)
             said["asked"] = {"who": plain(place.who), "where": place.where, "text": note}
             said["notes"] = [note, *said["notes"]]
         return said if gpu is None else only_gpu(said, gpu)
@@ -199,18 +199,20 @@ class Answers:
         return said
 
     def _notes(self, state: NodeState, language: str) -> list[str]:
+        """What the server adds to an answer about a node."""
         notes = []
         now = self.now()
         if state.two_agents:
-            notes.append(NOTES[language]["two_agents"].format(node=plain(state.name)))
-        if state.window.catches_up and state.rank is not None and state.rank[1] != NOT_ENOUGH:
-            notes.append(NOTES[language]["catches_up"].format(node=plain(state.name)))
+            notes.append(Sentence("note.two.agents", node=plain(state.name)))
+        said_so = state.rank is None or state.rank[1] in (NOT_ENOUGH, STALE)  # by the verdict itself
+        if state.window.catches_up and state.reports_at(now) and not said_so:
+            notes.append(Sentence("note.catches.up", node=plain(state.name)))
         kept = self.judge.feed.maintained.get(state.id)
         if kept is not None and kept.until > now:
-            notes.append(NOTES[language]["maintenance"].format(until=iso(kept.until), by=plain(kept.by, 80)))
+            notes.append(Sentence("note.maintenance", until=iso(kept.until), by=plain(kept.by, 80)))
         if self.writer.trouble is not None:
-            notes.append(NOTES[language]["store"].format(trouble=plain(self.writer.trouble)))
-        return notes
+            notes.append(Sentence("note.store", trouble=plain(self.writer.trouble)))
+        return [note.said(language) for note in notes]
 
     def history(
         self, node: str, seconds: float, at: str | None = None, metrics: tuple[str, ...] = HISTORY_METRICS
@@ -331,25 +333,6 @@ class Answers:
 
     def encrypted(self) -> bool:
         return request.is_secure or self.public_url.startswith("https://")
-
-
-NOTES = {
-    "en": {
-        "two_agents": "Two agents report as {node}: two machines may be mixed. Give each its own --node.",
-        "catches_up": "All of this is old: {node} is still sending what it kept while it was cut off.",
-        "maintenance": "In maintenance until {until}, set by {by}: nobody is told of its findings.",
-        "store": "New reports are not being stored: {trouble}",
-        "asked": "You asked for {who}: it runs on {where}.",
-    },
-    "ko": {
-        "two_agents": "에이전트 두 개가 {node} 이름으로 보고하고 있습니다. "
-        "두 장비의 값이 섞일 수 있으니 각각 다른 --node 이름을 주십시오.",
-        "catches_up": "모두 지난 값입니다. {node} 노드가 연결이 끊긴 동안 보관한 보고를 보내는 중입니다.",
-        "maintenance": "{until}까지 점검 중입니다(설정: {by}). 이 노드의 진단은 알리지 않습니다.",
-        "store": "새 보고가 저장되지 않고 있습니다: {trouble}",
-        "asked": "물어보신 대상({who})이 실행되는 곳: {where}.",
-    },
-}
 
 
 def only_gpu(diagnosis: dict[str, Any], gpu: int) -> dict[str, Any]:

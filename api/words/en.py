@@ -239,4 +239,10 @@ SENTENCES: dict[str, str] = {
     "token.revoked.at": "revoked {at}",
     "token.not.valid": "token: there is no valid token {id!r}; see: gpudiag token list",
     "token.revoked": "token {id} is revoked",
+    # what an answer about a node ends with
+    "note.asked": "You asked for {who}: it runs on {where}.",
+    "note.two.agents": "Two agents report as {node}: two machines may be mixed. Give each its own --node.",
+    "note.catches.up": "All of this is old: {node} is still sending what it kept while it was cut off.",
+    "note.maintenance": "In maintenance until {until}, set by {by}: nobody is told of its findings.",
+    "note.store": "New reports are not being stored: {trouble}",
 }

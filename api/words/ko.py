@@ -275,4 +275,12 @@ SENTENCES: dict[str, str] = {
     "token.revoked.at": "폐기 {at}",
     "token.not.valid": "token: {id!r} 토큰은 없거나 이미 폐기되었습니다. 목록: gpudiag token list",
     "token.revoked": "{id} 토큰을 폐기했습니다",
+    "note.asked": "물어보신 대상({who})이 실행되는 곳: {where}.",
+    "note.two.agents": (
+        "에이전트 두 개가 {node} 이름으로 보고하고 있습니다. "
+        "두 장비의 값이 섞일 수 있으니 각각 다른 --node 이름을 주십시오."
+    ),
+    "note.catches.up": "모두 지난 값입니다. {node} 노드가 연결이 끊긴 동안 보관한 보고를 보내는 중입니다.",
+    "note.maintenance": "{until}까지 점검 중입니다(설정: {by}). 이 노드의 진단은 알리지 않습니다.",
+    "note.store": "새 보고가 저장되지 않고 있습니다: {trouble}",
 }

@@ -26,13 +26,19 @@ from api.bodies import PATIENCE_SECONDS, Bodies
 from api.front import Front
 from api.gateway import WsgiApp, gateway
 from api.parts import KEY, parts_of
-from api.words import Worded
+from api.words import Sentence, Worded
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
 
 log = logging.getLogger("gpudiag.api")
 
 BACKLOG = 4_096
 # Granian's limit counts connections, idle ones too: below the number of agents it would shut people out.
 MOST_CONNECTIONS = 16_384
+OTHER_FILES, FEW_FILES = 256, 2_048
 THREADS = 64
 LOOK_SECONDS = 1.0
 SWITCH_SECONDS = 0.0005  # a thread that puts a long answer in words lets the others in so often
@@ -69,6 +75,7 @@ class Server:
 
     def start(self) -> Server:
         _few_arenas()
+        _many_files()
         sys.setswitchinterval(SWITCH_SECONDS)
         app: WsgiApp = self.app.wsgi_app
         looks: list[Callable[[], None]] = []
@@ -154,6 +161,20 @@ def _few_arenas() -> None:
     """Have the C library keep freed memory in two places, not in one per thread: it stays small then."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
+
+
+def _many_files() -> None:
+    """Open as many files as this user may: each connection is one, and most are given 1,024 at first."""
+    if resource is None:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_CONNECTIONS + OTHER_FILES if hard == resource.RLIM_INFINITY else hard
+    wanted = min(MOST_CONNECTIONS + OTHER_FILES, most)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if wanted < FEW_FILES:
+        log.warning("%s", Sentence("few.files", most=wanted, nodes=max(0, wanted - OTHER_FILES)).said("en"))
 
 
 def _granian() -> Any:

@@ -149,6 +149,10 @@ SENTENCES: dict[str, str] = {
         "store: another program removed the log {where} under the running server; all of it is in the file "
         "now, and a new log was begun. A crash meanwhile would have lost the latest reports"
     ),
+    "few.files": (
+        "this user may open {most} files at once, which is enough for some {nodes} nodes: further ones "
+        "cannot connect. Allow more: LimitNOFILE= in the unit, --ulimit nofile= of Docker, ulimit -Hn"
+    ),
     "clock.jumped": (
         "the clock of this machine jumped ahead by {span}, or the machine slept: nothing stored is deleted "
         "for that, and no node is called silent before it could report. See: timedatectl, chronyc tracking"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import select
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -484,3 +486,23 @@ def test_killed_under_load_on_postgresql(serve: Callable[..., Process], postgres
         found = [sequence for node, sequence in rows if node == reporter.node]
         assert set(reporter.acknowledged) <= set(found)
         assert len(found) == len(set(found))
+
+
+def allows_files(soft: int, hard: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_more_nodes_are_connected_than_files_are_allowed_at_first(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    started = serve(f"sqlite:///{tmp_path}/s.sqlite3", preexec_fn=allows_files(128, 1_024)).ready()
+    host, port = started.url.removeprefix("http://").split(":")
+    connected = [socket.create_connection((host, int(port))) for _ in range(200)]
+    answer = Client(started.url).nodes()
+    for each in connected:
+        each.close()
+
+    assert answer["items"] == []
+    started.process.send_signal(signal.SIGTERM)
+    _, said = started.process.communicate(timeout=PATIENCE_SECONDS)
+    assert "may open 1024 files at once" in said and "LimitNOFILE=" in said

@@ -43,17 +43,6 @@ WRITING = {"weights": "on-dark", "runtime": "on-mid", "other": "on-mid"}
 THICK, BAND = 30.0, 7.0  # of the memory bar, and of what is filled of a part
 LARGEST_LETTERS = 14  # on a phone, where the pages' style sheet enlarges the 11 of a picture that shrinks
 
-WORDS = {
-    "en": {
-        "now": "now", "ago": "{span} ago", "over": "{size} over", "filled": "{size} filled",
-        "card": "card: {total}",
-    },
-    "ko": {
-        "now": "지금", "ago": "{span} 전", "over": "{size} 초과", "filled": "{size} 사용 중",
-        "card": "카드: {total}",
-    },
-}  # fmt: skip
-
 PART_CLASS = {
     "weights": "weights",
     "kv_pool": "kv-pool",
@@ -156,7 +145,7 @@ def timeline_svg(
         if curve.style == "line":
             for run in _runs(curve.points, start):
                 drawing.path(_line(run, x, y), stroke="line", width=1.8)
-    own = WORDS[language]
+    own = words(language).CHART
     ago = own["ago"].format(span=units.duration(span, language))
     drawing.text(left, height - 4, ago, size=10)
     drawing.text(right, height - 4, own["now"], anchor="end", size=10)
@@ -248,7 +237,7 @@ def _slot(drawing: _Drawing, slot: Slot, at: float, top: float, long: float, lan
     """One part, with the band of what is filled of it, and a line that parts it from the one before."""
     drawing.box(at, top, long, THICK, slot.paint, f"{slot.label}: {units.size(slot.bytes)}")
     if slot.filled:
-        filled = WORDS[language]["filled"].format(size=units.size(slot.filled))
+        filled = words(language).CHART["filled"].format(size=units.size(slot.filled))
         reaches = long * min(1.0, slot.filled / slot.bytes)
         drawing.box(at, top + THICK - BAND, reaches, BAND, "kv-filled", filled)
     if at:
@@ -257,7 +246,7 @@ def _slot(drawing: _Drawing, slot: Slot, at: float, top: float, long: float, lan
 
 def _beyond(drawing: _Drawing, edge: float, top: float, total: int, over: int, language: str) -> None:
     """What stands beyond the card's edge, and how much that is."""
-    own = WORDS[language]
+    own = words(language).CHART
     amount = own["over"].format(size=units.size(over))
     drawing.box(edge, top + 7, drawing.width - edge, THICK - 14, "over", amount)
     drawing.rule(edge, top - 3, edge, top + THICK + 4, "ink", 2)
@@ -300,7 +289,7 @@ def _slots(ledger: Mapping[str, Any], language: str) -> list[Slot]:
 
 def bar_words(ledger: Mapping[str, Any], language: str = "en") -> str:
     """The bar as one sentence, for people who do not see it."""
-    own = WORDS[language]
+    own = words(language).CHART
     said = [f"{slot.label} {units.size(slot.bytes)}" for slot in _slots(ledger, language)]
     if ledger.get("over_capacity_bytes"):
         said.append(own["over"].format(size=units.size(ledger["over_capacity_bytes"])))

@@ -12,8 +12,6 @@ from gpudiag.words import Language, units, words
 from gpudiag.words.foreign import plain
 from gpudiag.words.pages import Page, Step, fill, flowing, page_of
 
-PASTED_NODE = {"en": "this machine", "ko": "이"}  # Korean pages say {node} 노드
-
 
 class Findings:
     """The findings of one checkup in one language. `runbooks` is where the rules' pages stand."""
@@ -73,7 +71,7 @@ class Findings:
         machine = self.one_of_several()
         if machine is not None and not machine.startswith(("#", "rank ")):
             return machine
-        return "NODE" if command else PASTED_NODE[self.language]
+        return "NODE" if command else str(self.words.THIS_MACHINE)
 
     def one_of_several(self) -> str | None:
         """Whose output is told of, where a pasted text shows several machines."""

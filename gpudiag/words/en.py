@@ -524,6 +524,14 @@ PARTS = {
     "other_process": "other process",
     "unaccounted": "unaccounted",
 }
+CHART = {  # in and above the pictures
+    "now": "now",
+    "ago": "{span} ago",
+    "over": "{size} over",
+    "filled": "{size} filled",
+    "card": "card: {total}",
+}
+THIS_MACHINE = "this machine"  # the node of a pasted text, as {node} of the rules' pages
 WHY_NOT = {  # why a rule fires or not on this machine; thresholds and evidence keep their names
     "thresholds": "thresholds in force: {values}",
     "none": "none",

@@ -530,6 +530,14 @@ PARTS = {
     "other_process": "다른 프로세스",
     "unaccounted": "확인되지 않음",
 }
+CHART = {
+    "now": "지금",
+    "ago": "{span} 전",
+    "over": "{size} 초과",
+    "filled": "{size} 사용 중",
+    "card": "카드: {total}",
+}
+THIS_MACHINE = "이"  # the pages say {node} 노드
 WHY_NOT = {
     "thresholds": "적용 중인 임계값: {values}",
     "none": "없음",

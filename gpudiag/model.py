@@ -518,6 +518,15 @@ class CacheShortage(Struct):
     wanted_ratio: Number | None = None
 
 
+class FailedTest(Struct):
+    """A test of GPUs that failed by its own words: `dcgmi diag`, gpu-burn."""
+
+    tool: str
+    test: str
+    gpus: list[int] | None = None  # as the tool counts them; None where it does not say
+    reason: str | None = None  # its own words
+
+
 class PasteReading(Struct):
     """What a pasted text says about itself."""
 
@@ -536,6 +545,7 @@ class PasteReading(Struct):
     hints: list[str] | None = None  # container, out_of_memory, aborted, hung, wsl, jetson, ended …
     out_of_memory: list[OutOfMemory] | None = None
     cache_shortages: list[CacheShortage] | None = None
+    failed_tests: list[FailedTest] | None = None
     machine: str | None = None  # where the text shows several: whose output this is
     machines: int | None = None  # and how many there are
     broken_machines: list[str] | None = None  # of the others: the worst first, then those not reached

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpudiag.model import CacheShortage, KernelEvent, OutOfMemory
+from gpudiag.model import CacheShortage, FailedTest, KernelEvent, OutOfMemory
 from gpudiag.smi.complaints import Complaints
 from gpudiag.smi.sheet import Row, Sheet
 
@@ -18,6 +18,7 @@ class Parts:
     complaints: Complaints = field(default_factory=Complaints)
     failures: list[OutOfMemory] = field(default_factory=list)
     shortages: list[CacheShortage] = field(default_factory=list)
+    failed_tests: list[FailedTest] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     processes: list[Row] = field(default_factory=list)  # of ps
     formats: list[str] = field(default_factory=list)

@@ -11,6 +11,7 @@ from gpudiag.model import PasteReading, ProcessReading, Snapshot
 from gpudiag.smi import xml
 from gpudiag.smi.assembling import NODE, snapshots_of
 from gpudiag.smi.cache_shortage import shortages_of
+from gpudiag.smi.checks import read_checks
 from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
@@ -21,6 +22,7 @@ from gpudiag.smi.messages import Log
 from gpudiag.smi.mig import read_mig
 from gpudiag.smi.monitor import MonitorReader
 from gpudiag.smi.nvlink import read_nvlinks
+from gpudiag.smi.nvtop import read_nvtop
 from gpudiag.smi.out_of_memory import failures_of, without_sizes
 from gpudiag.smi.parts import Parts
 from gpudiag.smi.query import QueryReader
@@ -149,6 +151,8 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     log = Log(lines)
     parts.failures, parts.shortages = failures_of(log), shortages_of(log)
     left = list(lines)
+    parts.failed_tests, tested, used = read_checks(left)
+    _blank(left, used)
     exported, xids, used = read_exporter(left)
     _blank(left, used)
     parts.sheets += exported
@@ -162,7 +166,15 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     parts.complaints, _ = complaints_of(left)
     if not parts.failures and without_sizes(log):
         parts.complaints.kinds.insert(0, "out_of_memory")  # others, as of NCCL, come of it
-    for take in (read_dcgm_dmon, read_gpustat, read_nvlinks, read_listing, read_models, read_topology):
+    for take in (
+        read_dcgm_dmon,
+        read_gpustat,
+        read_nvtop,
+        read_nvlinks,
+        read_listing,
+        read_models,
+        read_topology,
+    ):
         sheets, used = take(left)
         _blank(left, used)
         parts.sheets += sheets
@@ -179,6 +191,9 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     if parts.events:
         parts.formats.append("kernel_log")
     parts.events += xids
+    if tested:
+        parts.formats.append("tests")
+        parts.complaints.kinds += [] if parts.failed_tests else ["tests_passed"]
     if parts.complaints.kinds:
         parts.formats.append("error_lines")
     if parts.failures or parts.shortages:
@@ -207,7 +222,7 @@ def _blank(lines: list[str], used: Sequence[int]) -> None:
 
 
 def _of_a_gpu(parts: Parts) -> bool:
-    if parts.events or parts.complaints.kinds or parts.failures or parts.shortages:
+    if parts.events or parts.complaints.kinds or parts.failures or parts.shortages or parts.failed_tests:
         return True
     if any(sheet.gpus or sheet.rows or sheet.driver or sheet.cut_gpus or sheet.process_list or sheet.missing
            for sheet in parts.sheets):  # fmt: skip

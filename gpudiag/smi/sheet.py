@@ -13,8 +13,8 @@ from gpudiag.smi.fields import ECC_SUMS, ENOUGH_REASONS, Field
 from gpudiag.smi.values import Absent, Convert
 
 FORMATS = (
-    "xml", "query", "csv", "table", "dmon", "dcgm", "pmon", "apps", "gpustat", "nvlink", "listing", "mig",
-    "topology",
+    "xml", "query", "csv", "table", "dmon", "dcgm", "pmon", "apps", "gpustat", "nvtop", "nvlink", "listing",
+    "mig", "topology",
 )  # fmt: skip
 """All of them: where two show the same value, the one that stands first is believed."""
 LISTS = ("nvlink", "listing", "mig", "topology")

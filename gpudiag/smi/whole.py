@@ -147,6 +147,7 @@ def _paste(snapshot: Snapshot, series: list[Sheet], parts: Parts) -> PasteReadin
         hints=parts.hints or None,
         out_of_memory=parts.failures or None,
         cache_shortages=parts.shortages or None,
+        failed_tests=parts.failed_tests or None,
     )
 
 

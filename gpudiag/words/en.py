@@ -230,6 +230,7 @@ LINE = {  # a verdict's headline where a line of this kind is all that was paste
     "shared_memory": "cannot tell how the GPUs are: a program got no more shared memory of the host "
     "(/dev/shm)",
     "fabric_manager": "cannot tell how the GPUs are: the Fabric Manager does not run",
+    "tests_passed": "cannot tell how the GPUs are now: the tests in this text found no fault",
 }
 LINE_NEXT = {  # and what to do next
     "command_not_found": (
@@ -407,6 +408,11 @@ LINE_NEXT = {  # and what to do next
         "-A3 Fabric` show whether there are switches; if so, its version has to be the driver's: "
         "`nvidia-smi --query-gpu=driver_version --format=csv` and `nv-fabricmanager --version`, then `sudo "
         "systemctl restart nvidia-fabricmanager`."
+    ),
+    "tests_passed": (
+        "A passed test tells of its own minutes and of what it loads: the shortest of DCGM (`-r 1`) only "
+        "looks at the set-up. It says nothing of load, memory or the jobs of now. Next: paste `nvidia-smi "
+        "-q`, and `sudo dmesg -T | grep -i -E 'nvrm|xid'` where something failed."
     ),
 }
 ALSO = "also seen"

@@ -227,6 +227,7 @@ LINE = {
     "engine_dead": "판단할 수 없습니다: 추론 엔진의 워커가 끝났으나 이 줄에는 이유가 없습니다",
     "shared_memory": "GPU의 상태는 판단할 수 없습니다: 호스트의 공유 메모리(/dev/shm)가 모자랍니다",
     "fabric_manager": "GPU의 상태는 판단할 수 없습니다: Fabric Manager가 동작하지 않습니다",
+    "tests_passed": "GPU의 지금 상태는 판단할 수 없습니다: 이 텍스트의 테스트에서는 고장이 나오지 않았습니다",
 }
 LINE_NEXT = {
     "command_not_found": (
@@ -410,6 +411,12 @@ LINE_NEXT = {
         "스위치가 있는지 확인하십시오. 있으면 버전이 드라이버와 같아야 합니다. `nvidia-smi "
         "--query-gpu=driver_version --format=csv`와 `nv-fabricmanager --version`을 비교한 뒤 `sudo "
         "systemctl restart nvidia-fabricmanager`를 실행하십시오."
+    ),
+    "tests_passed": (
+        "통과한 테스트는 그 몇 분 동안, 그것이 거는 부하에 대해서만 알려 줍니다. DCGM의 가장 짧은 "
+        "테스트(`-r 1`)는 설정만 봅니다. 지금의 부하, 메모리, 작업에 대해서는 말하지 않습니다. 다음: "
+        "`nvidia-smi -q`의 출력과, 실패한 것이 있으면 `sudo dmesg -T | grep -i -E 'nvrm|xid'`의 출력을 "
+        "붙여넣으십시오."
     ),
 }
 ALSO = "함께 보임"

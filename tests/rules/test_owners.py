@@ -9,9 +9,10 @@ import pytest
 from gpudiag.examine import examine
 from gpudiag.explain import explain
 from gpudiag.model import ProcessReading
-from gpudiag.owners import COMMANDS, freeing, ownership
+from gpudiag.owners import COMMANDS, freeing, owner_of, ownership
 from gpudiag.rules.situations import GIB, Situation
 from gpudiag.words import LANGUAGES, Language, words
+from gpudiag.words.units import NOBODY
 
 
 def process(**values: Any) -> ProcessReading:
@@ -41,10 +42,31 @@ def command(reading: ProcessReading, **how: bool) -> str | None:
         ({"hidden": True, "name": None}, "ps -o pid,user,lstart,cgroup:120,cmd -p 4711"),
         ({"name": "python.exe"}, "taskkill /PID 4711"),
         ({"name": "VLLM::EngineCore", "parent_pid": 4100}, "kill 4100"),
+        ({"container": "4f6b", "parents": ["jupyter-lab", "tini"]}, "kill 4711"),
+        ({"container": "4f6b", "command": "python -m ipykernel_launcher -f kernel.json"}, "kill 4711"),
     ],
 )
 def test_each_kind_of_owner_has_its_own_command(owner: dict[str, Any], expected: str) -> None:
     assert command(process(**owner)) == expected
+
+
+def test_a_server_is_ended_itself_and_never_the_shell_that_started_it() -> None:
+    assert command(process(command="python3 /usr/bin/vllm serve llama", parent_pid=900)) == "kill 4711"
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ({"pod": "trainer-0", "namespace": "vision", "slurm_job": "7"}, "pod vision/trainer-0"),
+        ({"pod": "trainer-0"}, "pod trainer-0"),
+        ({"slurm_job": "77123", "unit": "slurmstepd.scope"}, "Slurm job 77123"),
+        ({"unit": "embedder.service"}, "embedder.service"),
+        ({}, "user kim"),
+        ({"user": None}, NOBODY),
+    ],
+)
+def test_a_process_is_of_whom_says_most(owner: dict[str, Any], expected: str) -> None:
+    assert owner_of(process(**owner)) == expected
 
 
 def test_an_orphaned_worker_is_ended_itself() -> None:

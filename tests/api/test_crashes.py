@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import resource
@@ -498,9 +499,9 @@ def test_more_nodes_are_connected_than_files_are_allowed_at_first(
     started = serve(f"sqlite:///{tmp_path}/s.sqlite3", preexec_fn=allows_files(128, 1_024)).ready()
     host, port = started.url.removeprefix("http://").split(":")
     connected = [socket.create_connection((host, int(port))) for _ in range(200)]
-    client = Client(started.url)
-    answer = client.nodes()
-    for each in (client, *connected):
+    with contextlib.closing(Client(started.url)) as client:
+        answer = client.nodes()
+    for each in connected:
         each.close()
 
     assert answer["items"] == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from bot.answer import Action, Answer, Table, code
 from bot.answers.asking import Asking
 from bot.answers.diagnosis import asked_for, where
@@ -111,54 +114,56 @@ def owner_of(process: Json) -> str:
     return str(owner or UNKNOWN)
 
 
+class Idle(NamedTuple):
+    """A GPU that holds memory without work, and for how long it has."""
+
+    gpu: str
+    holders: str
+    used_bytes: float
+    seconds: float
+
+
 def idle(request: Request, asking: Asking) -> Answer:
     """GPUs that hold memory, compute nothing, and have done so for the asked time."""
     least = request.seconds or 600.0
     seen = scan(asking)
-    rows, total = [], 0.0
+    found = sorted(idle_gpus(seen, least, asking), key=lambda one: one.seconds, reverse=True)
+    time, again = span(least, asking.lang), f"idle {least / 60:.0f}"
+    headline = asking.say("idle.none", span=time)
+    if found:
+        total = size(sum(one.used_bytes for one in found))
+        headline = asking.say("idle.some", count=len(found), span=time, total=total)
+    notes = [asking.say("idle.note")] if found else []
+    return Answer(
+        headline=headline,
+        lang=asking.lang,
+        facts=simulated(seen, asking),
+        table=idle_table(found, asking) if found else None,
+        notes=(*notes, *([seen.sentence(asking)] if seen.missed else [])),
+        actions=(
+            Action(asking.say("b.refresh"), "ask", again),
+            Action(asking.say("b.share"), "share", again),
+        ),
+    )
+
+
+def idle_gpus(seen: Scan, least: float, asking: Asking) -> Iterator[Idle]:
     for found in seen.diagnoses:
         for gpu in found.get("gpus") or []:
             seconds = idle_seconds(gpu, asking)
             if seconds is None or seconds < least:
                 continue
+            holders = [str(one.get("name") or one.get("pid")) for one in gpu.get("processes") or []]
             used = gpu["readings"]["memory_used_bytes"]
-            total += used
-            holders = ", ".join(
-                str(process.get("name") or process.get("pid")) for process in gpu.get("processes") or []
-            )
-            rows.append(
-                (
-                    f"{found['node']}:{gpu['index']}",
-                    holders or UNKNOWN,
-                    size(used),
-                    span(seconds, asking.lang),
-                    seconds,
-                )
-            )
-    rows.sort(key=lambda row: row[4], reverse=True)
+            yield Idle(f"{found['node']}:{gpu['index']}", ", ".join(holders) or UNKNOWN, used, seconds)
+
+
+def idle_table(found: list[Idle], asking: Asking) -> Table:
     columns = tuple(asking.say(f"c.{name}") for name in ("gpu", "process", "memory", "for"))
-    time = span(least, asking.lang)
-    headline = (
-        asking.say("idle.some", count=len(rows), span=time, total=size(total))
-        if rows
-        else asking.say("idle.none", span=time)
+    rows = tuple(
+        (one.gpu, one.holders, size(one.used_bytes), span(one.seconds, asking.lang)) for one in found[:ROWS]
     )
-    return Answer(
-        headline=headline,
-        lang=asking.lang,
-        facts=simulated(seen, asking),
-        table=Table(
-            columns, tuple(row[:4] for row in rows[:ROWS]), frozenset({2, 3}), max(0, len(rows) - ROWS)
-        )
-        if rows
-        else None,
-        notes=((asking.say("idle.note"),) if rows else ())
-        + ((seen.sentence(asking),) if seen.missed else ()),
-        actions=(
-            Action(asking.say("b.refresh"), "ask", f"idle {least / 60:.0f}"),
-            Action(asking.say("b.share"), "share", f"idle {least / 60:.0f}"),
-        ),
-    )
+    return Table(columns, rows, numeric=frozenset({2, 3}), left_out=max(0, len(found) - ROWS))
 
 
 def idle_seconds(gpu: Json, asking: Asking) -> float | None:

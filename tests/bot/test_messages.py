@@ -10,9 +10,10 @@ import pytest
 from slack_sdk.models.blocks import Block
 
 from bot.answer import Action, Answer, Bar, By, Choice, Evidence, Figure, Slice, Step, Table
+from bot.answers import answer_text
 from bot.answers.alert import of_card
 from bot.answers.asking import Asking
-from bot.answers.diagnosis import drawn
+from bot.answers.diagnosis import also_seen, drawn
 from bot.blocks import explain_modal, home, message
 from bot.examples import NOW, ExampleApi, answers, card
 from bot.grammar import VERBS
@@ -283,6 +284,16 @@ def test_a_message_has_a_new_block_id_in_every_state():
     assert len(ids) == 3
 
 
+def test_what_else_is_seen_is_said_with_how_bad_it_is() -> None:
+    asking = Asking(api=ExampleApi("en"), lang="en", now=NOW)
+    worse = {"rule": "oom-risk", "severity": "critical", "gpu": 1, "headline": "nearly full"}
+    better = {"rule": "gpu-free", "severity": "ok", "gpu": 0, "headline": "free"}
+
+    said = also_seen([better, worse], asking)
+
+    assert said == ("GPU 1: nearly full (critical, `oom-risk`)", "GPU 0: free (normal, `gpu-free`)")
+
+
 @pytest.mark.parametrize(
     ("verdict", "evidence", "shown"),
     [
@@ -308,3 +319,12 @@ def test_a_terminal_shows_a_command_whole_and_alone_and_indents_what_goes_on() -
     assert f"     $ {command}" in lines
     assert lines[2:5] == ["Also seen", "  • one two", "    three"]
     assert "  1. look at" in lines
+
+
+@pytest.mark.parametrize(("asked", "gpus", "held"), [("idle 1", 8, "600.0 GiB"), ("idle 100d", 0, "")])
+def test_idle_names_what_was_held_without_work_for_as_long_as_was_asked(asked: str, gpus: int, held: str):
+    answer = answer_text(asked, Asking(api=ExampleApi(), now=NOW))
+
+    assert gpus == (len(answer.table.rows) if answer.table else 0)
+    assert held in answer.headline
+    assert bool(answer.notes) == bool(gpus)

@@ -69,8 +69,9 @@ def asked(engine: EngineWindow, span: float = W5, max_kv_used_ratio: float = 0.0
     busy = engine.share("loaded", W5) if span <= W5 else engine.over("requests_running", span).max
     if busy > 0:
         return True
-    if engine.reading.kv_used_ratio is not None and engine.reading.kv_used_ratio > max_kv_used_ratio:
-        return True
+    used = engine.reading.kv_used_ratio
+    if engine.reading.requests_running is None and used is not None and used > max_kv_used_ratio:
+        return True  # where requests are counted, what is used without any is kept for the next
     counted = engine.reading.generation_tokens_total is not None
     return counted and engine.covers(span) and engine.rise("generation_tokens_total", span) > 0
 

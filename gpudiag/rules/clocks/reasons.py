@@ -76,3 +76,11 @@ def is_active(gpu: GpuWindow, *reasons: str) -> bool:
     """Whether one of the reasons is set right now; raises NotMeasured."""
     mask = gpu.now("clocks_event_reasons")
     return any(mask & CLOCKS_EVENT[reason] for reason in reasons)
+
+
+MOBILE = ("laptop", "max-q", "mobile", "notebook")
+
+
+def is_mobile(gpu: GpuWindow) -> bool:
+    """Whether it is a laptop's, whose limits move: it shares its power with the processor."""
+    return any(word in (gpu.reading.name or "").lower() for word in MOBILE)

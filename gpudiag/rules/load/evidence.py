@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from gpudiag.model import Evidence
 from gpudiag.rule import declared, measured
-from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured, ProcessWindow
+from gpudiag.window import W2, W5, W7D, EngineWindow, GpuWindow, NotMeasured, ProcessWindow
 
 MOST_PERCENT = 30.0  # mean utilization that is still called low
 OTHERS_PERCENT = 60.0  # a sibling GPU of the same engine that works this much does the work
 ASKED_SHARE = 0.8  # of the samples in which somebody asked
 WORKED_PERCENT = 50.0  # a training process that once reached this has work to do
 USUAL_REST = 0.10  # power at rest as a share of the limit, where the GPU was never seen at rest
+RESTING_PERCENT = 10.0
 BURST_PERCENT = 80.0
 GAP_SHARE = 0.25  # of the time without work, from which on bursts have gaps between them
 GAPPY_PERCENT = 70.0  # more on average leaves no such gaps
@@ -114,6 +115,29 @@ def fed_too_late(gpu: GpuWindow) -> Load | None:
         return None
     load = starved(gpu, GAPPY_PERCENT)
     return load if load is not None and load.kind == "training" else None
+
+
+def rests_in_turns(gpu: GpuWindow, load: Load) -> bool:
+    """Training that has rested for minutes and gone on by itself, twice within an hour, and does so again.
+
+    Reinforcement learning waits for its rollouts, others evaluate or save: that is their rhythm. One that
+    rests for much longer than before is out of it.
+    """
+    if load.kind != "training":
+        return False
+    rests: list[float] = []
+    began: float | None = None  # of the rest that goes on
+    worked = False
+    for at, value in gpu.track.series("utilization_percent", 3600.0):
+        if value < RESTING_PERCENT:
+            began = at if began is None else began
+            continue
+        if began is not None and worked:
+            rests.append(at - began)
+        began, worked = None, worked or value >= WORKED_PERCENT
+    rests = [seconds for seconds in rests if seconds >= W2]
+    now = 0.0 if began is None else gpu.node.time - began
+    return len(rests) >= 2 and now <= 1.4 * max(rests) + 60.0
 
 
 def _another_works(gpu: GpuWindow, engine: EngineWindow) -> bool:

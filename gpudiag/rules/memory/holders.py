@@ -21,6 +21,13 @@ def quiet_share(gpu: GpuWindow) -> float:
     return gpu.share("quiet", W5)
 
 
+def only_probed(gpu: GpuWindow, span: float, max_percent: float) -> bool:
+    """Hardly anything runs, and nobody but engines is there: a health check may generate a token."""
+    pids = {pid for engine in gpu.engines for pid in engine.pids}
+    alone = all(process.reading.pid in pids for process in working(gpu))
+    return alone and gpu.over("utilization_percent", span).mean <= max_percent
+
+
 def flat(gpu: GpuWindow, max_change_share: float = 0.01) -> bool:
     """Whether the memory in use did not move; raises NotMeasured."""
     memory = gpu.over("memory_used_bytes", W5)

@@ -332,7 +332,7 @@ def quota_stops_the_loader(host: Host) -> None:
 
 @scenario(
     "mig-util-not-available",
-    "ok",
+    "info",
     "A sliced GPU tells no utilization: not known is not 0 %.",
     never=("gpu-free", "kv-pool-reserved-idle", "low-util-under-load"),
 )

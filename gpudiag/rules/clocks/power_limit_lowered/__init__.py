@@ -1,9 +1,8 @@
 """The GPU may draw less than its board allows by default."""
 
 from gpudiag.rule import THERMAL, Fires, measured, rule
+from gpudiag.rules.clocks.reasons import is_mobile
 from gpudiag.window import GpuWindow
-
-MOBILE = ("laptop", "max-q", "mobile", "notebook")
 
 
 @rule(
@@ -15,7 +14,7 @@ def power_limit_lowered(
     """The enforced power limit is below the board's default, or below its siblings'."""
     limit = gpu.now("power_limit_watts")
     default = gpu.reading.power_limit_default_watts
-    if limit == allowed_limit_watts or any(word in (gpu.reading.name or "").lower() for word in MOBILE):
+    if limit == allowed_limit_watts or is_mobile(gpu):
         return None
     if default is not None:
         if limit >= min_limit_ratio * default:

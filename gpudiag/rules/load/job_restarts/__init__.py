@@ -7,6 +7,7 @@ from gpudiag.rules.memory.holders import whose
 from gpudiag.window import W2, W15, W30, GpuWindow, ProcessWindow
 
 KINDS = ("training", "python", "framework")
+SHELLS = ("bash", "sh", "zsh", "fish", "dash")
 LAUNCHERS = ("torchrun", "pt_elastic", "accelerate", "deepspeed")  # start workers anew that failed
 
 
@@ -49,7 +50,7 @@ def job_restarts(
     restarted = any(_started_anew(process, now) for process in before)
     if not restarted and used >= max_utilization_percent:
         return None  # short runs that work, one after the other
-    sure = restarted or now.workload.kind == "training"
+    sure = restarted or (now.workload.kind == "training" and not _by_hand(now))
     return Fires(
         (
             measured("starts", times, window=within_seconds, source="/proc"),
@@ -77,6 +78,13 @@ def _same(one: ProcessWindow, other: ProcessWindow) -> bool:
         and (a.user, a.pod, a.namespace) == (b.user, b.pod, b.namespace)
         and (a.pod is not None or a.container == b.container)
     )
+
+
+def _by_hand(now: ProcessWindow) -> bool:
+    """Whether a shell started it, outside of any job: a person may try it out."""
+    reading = now.reading
+    managed = reading.pod or reading.slurm_job or (reading.unit or "").endswith(".service")
+    return not managed and (reading.parent_name or "").rsplit("/", 1)[-1] in SHELLS
 
 
 def _started_anew(before: ProcessWindow, now: ProcessWindow) -> bool:

@@ -1,8 +1,11 @@
 """Work waits and the GPU is mostly idle: the umbrella over everything that keeps it waiting."""
 
-from gpudiag.rule import INEFFICIENT, Fires, rule
-from gpudiag.rules.load.evidence import MOST_PERCENT, low_utilization, starved
-from gpudiag.window import GpuWindow
+from gpudiag.rule import INEFFICIENT, Fires, measured, rule
+from gpudiag.rules.load.evidence import MOST_PERCENT, low_utilization, rests_in_turns, starved
+from gpudiag.rules.memory.holders import whose
+from gpudiag.window import W5, GpuWindow, ProcessWindow
+
+STOPPED = "T"
 
 
 @rule(
@@ -14,7 +17,20 @@ from gpudiag.window import GpuWindow
 def low_util_under_load(gpu: GpuWindow, *, max_mean_percent: float = MOST_PERCENT) -> Fires | None:
     """Work waits but the GPU is mostly idle."""
     load = starved(gpu, max_mean_percent)
-    if load is None:
+    if load is None or rests_in_turns(gpu, load):
         return None
-    variant = None if load.kind == "requests" else load.kind
-    return Fires((low_utilization(gpu), *load.evidence), variant=variant)
+    seen = (low_utilization(gpu), *load.evidence)
+    if load.process is not None and load.process.reading.state == STOPPED:
+        return Fires(seen, variant="stopped", words=whose(load.process))
+    if load.process is not None and _does_nothing(gpu, load.process):
+        cpu = measured("process_cpu_percent", round(load.process.over("cpu_percent", W5).mean, 1), window=W5)
+        return Fires((*seen, cpu), variant="still", words=whose(load.process))
+    return Fires(seen, variant=None if load.kind == "requests" else load.kind)
+
+
+def _does_nothing(gpu: GpuWindow, process: ProcessWindow, max_cpu_percent: float = 5.0) -> bool:
+    """Neither the GPU nor the CPU has run anything of it, as far as both can be seen."""
+    if process.reading.cpu_percent is None or gpu.share("quiet", W5) < 1.0:
+        return False
+    busy = process.over("cpu_percent", W5).mean >= max_cpu_percent
+    return not busy and not process.reading.children

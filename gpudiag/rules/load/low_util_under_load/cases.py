@@ -63,10 +63,52 @@ def _just_begun() -> Window:
     return s.passes(seconds=30).window
 
 
+def _by_turns(last_rest_minutes: float) -> Window:
+    """Training that works for four minutes and rests for four, as it waits for rollouts elsewhere."""
+    s = Situation()
+    s.runs({0: 60 * GIB}, pid=5400, name="python3", command="torchrun train.py")
+    s.gpu(0).shows(memory_used_bytes=60 * GIB)
+    for rest in (4.0, 4.0, 4.0, last_rest_minutes):
+        s.gpu(0).shows(utilization_percent=95.0, power_watts=600.0)
+        s.passes(minutes=4).gpu(0).shows(utilization_percent=0.0, power_watts=110.0)
+        s.passes(minutes=rest)
+    return s.window
+
+
+def _ends_work(**process: Any) -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=60 * GIB, utilization_percent=95.0, power_watts=600.0)
+    s.runs({0: 60 * GIB}, pid=5400, name="python3", command="torchrun train.py", cpu_percent=100.0)
+    s.passes(minutes=20).gpu(0).shows(utilization_percent=0.0, power_watts=110.0)
+    s.runs(pid=5400, **process)
+    return s.passes(minutes=6).window
+
+
 CASES = [
     Case("requests wait and the GPU idles", lambda: starved_server().window, "fires", severity="warning"),
     Case("training that was busy before", lambda: starved_training().window, "fires", variant="training"),
     Case("somebody declared that it should be busy", _expected, "fires", variant="declared"),
+    Case("training that rested by turns, and rests for ten minutes now", lambda: _by_turns(10), "fires"),
+    Case("training that rests for four minutes by turns", lambda: _by_turns(4), "clear"),
+    Case(
+        "training does nothing any more, on the CPU neither",
+        lambda: _ends_work(cpu_percent=0.2),
+        "fires",
+        severity="warning",
+        variant="still",
+    ),
+    Case(
+        "training that computes on the CPU meanwhile",
+        lambda: _ends_work(cpu_percent=90.0),
+        "fires",
+        variant="training",
+    ),
+    Case(
+        "somebody stopped the training job",
+        lambda: _ends_work(cpu_percent=0.0, state="T"),
+        "fires",
+        variant="stopped",
+    ),
     Case("no requests: idle, not slow", lambda: vllm_idle().window, "clear"),
     Case("busy", lambda: vllm_busy().window, "clear"),
     Case("another GPU of the engine does the work", _asymmetric, "clear", gpu=1),

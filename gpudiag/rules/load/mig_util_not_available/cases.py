@@ -21,14 +21,53 @@ def _listed() -> Window:
     return pasted(mig_mode=True, mig_devices=[MigDevice(index=0, profile="1g.10gb")], **unseen)
 
 
-SLICES = [MigDevice(index=i, gpu_instance=7 + i, profile="1g.10gb", memory_used_bytes=GIB) for i in range(3)]
+def _slices(used: int) -> list[MigDevice]:
+    return [
+        MigDevice(index=i, gpu_instance=7 + i, profile="1g.10gb", memory_used_bytes=used) for i in range(3)
+    ]
+
+
+def _used_by(name: str, **engine: Any) -> Window:
+    s = Situation()
+    s.gpu(0).shows(mig_mode=True, mig_devices=_slices(8 * GIB), utilization_percent=None)
+    s.runs({0: 8 * GIB}, pid=4100, name=name, command=name)
+    if engine:
+        s.serves("vllm", pid=4100, gpus=[0], **engine)
+    return s.passes(minutes=6).window
+
+
+EMPTY = _slices(12 << 20)
 
 CASES = [
     Case(
-        "MIG is on",
-        lambda: _gpu(mig_mode=True, mig_devices=SLICES, utilization_percent=None),
+        "MIG is on, and the slices are empty",
+        lambda: _gpu(mig_mode=True, mig_devices=EMPTY, utilization_percent=None),
         "fires",
         severity="ok",
+    ),
+    Case(
+        "a program is on a slice, and nothing tells whether it works",
+        lambda: _used_by("python3 train.py"),
+        "fires",
+        severity="info",
+    ),
+    Case(
+        "a slice holds memory, and nobody is seen on it",
+        lambda: _gpu(mig_mode=True, mig_devices=_slices(4 * GIB), utilization_percent=None),
+        "fires",
+        severity="info",
+    ),
+    Case(
+        "a server on a slice that tells what it does",
+        lambda: _used_by("vllm serve m", metrics_ok=True),
+        "fires",
+        severity="ok",
+    ),
+    Case(
+        "a server on a slice that does not answer",
+        lambda: _used_by("vllm serve m", metrics_ok=False, health_ok=False),
+        "fires",
+        severity="info",
     ),
     Case("the whole GPU without a slice", lambda: _gpu(mig_mode=True, utilization_percent=None), "fires"),
     Case("MIG is off and utilization is missing", lambda: _gpu(utilization_percent=None), "clear"),

@@ -5,6 +5,8 @@ from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.engines import follows
 from gpudiag.window import W5, W15, W30, EngineWindow, GpuWindow, ProcessWindow
 
+OWN_PERCENT = 5.0  # less than this is no work of its own: what was seen before is another's
+
 
 @rule(
     severity="ok",
@@ -39,7 +41,8 @@ def model_loading(
         return None
     process = starting[0]
     age = gpu.node.time - (process.reading.started_at or 0.0)
-    if age > 2 * max_age_seconds or gpu.over("utilization_percent", W5).mean >= max_utilization_percent:
+    load = gpu.over("utilization_percent", min(W5, _alone_seconds(gpu, process)))
+    if age > 2 * max_age_seconds or load.mean >= max_utilization_percent:
         return None
     signs = _signs(gpu, process, min_read_rate, min_growth_share, min_cpu_percent)
     words = {"process": process.reading.name or "-", "pid": str(process.reading.pid)}
@@ -52,7 +55,8 @@ def model_loading(
         stalled = _server_of(gpu, process) is not None and age > W15 and gpu.covers(W5)
         still = measured("utilization_percent", round(gpu.over("utilization_percent", W5).mean), window=W5)
         return Fires((head, still), severity="warning", variant="stalled", words=words) if stalled else None
-    return Fires((head, *signs), words=words)
+    alone = len(starting) == len(gpu.users.at_work) and load.mean < OWN_PERCENT
+    return Fires((head, *signs), words=words, also_explains=("healthy-busy",) if alone else ())
 
 
 def _may_load(gpu: GpuWindow, process: ProcessWindow) -> bool:
@@ -70,8 +74,13 @@ def _may_load(gpu: GpuWindow, process: ProcessWindow) -> bool:
         return not (gone or reading.ever_answered or reading.metrics_ok or reading.health_ok)
     if process.workload.kind == "engine" and not process.reading.gpus:
         return False
-    age = gpu.node.time - process.reading.started_at
-    return gpu.over("utilization_percent", max(W5, min(age, W30))).max < 50.0
+    return gpu.over("utilization_percent", min(_alone_seconds(gpu, process), W30)).max < 50.0
+
+
+def _alone_seconds(gpu: GpuWindow, process: ProcessWindow) -> float:
+    """Since when the load is its own: whoever was here before may have worked."""
+    age = gpu.node.time - (process.reading.started_at or 0.0)
+    return max(gpu.node.interval, age - gpu.node.interval)
 
 
 def _server_of(gpu: GpuWindow, process: ProcessWindow) -> EngineWindow | None:

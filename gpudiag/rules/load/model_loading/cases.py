@@ -55,7 +55,20 @@ def _follower() -> Window:
     return s.passes(minutes=6).window
 
 
+def _in_place_of_another() -> Window:
+    s = vllm_busy()
+    s.engines.clear()
+    s.ends(4121).ends(4100).passes(seconds=10)
+    s.gpu(0).shows(utilization_percent=0.0, memory_used_bytes=4 << 20).reading.power_watts = 70.0
+    s.passes(seconds=20)
+    s.serves("vllm", name="vllm:8001", worker_pids=[4221], gpus=[0], **SILENT)
+    s.runs({0: GIB}, pid=4221, name="VLLM::EngineCore", command="VLLM::EngineCore", started_at=s.now,
+           parent_name="vllm", cpu_percent=100.0)  # fmt: skip
+    return s.passes(minutes=1).window
+
+
 CASES = [
+    Case("it starts where another server worked until two minutes ago", _in_place_of_another, "fires"),
     Case("an engine's memory grows after its start", _starts, "fires", severity="ok"),
     Case("it reads weights from disk", lambda: _starts(grow=False, read_bytes_per_second=900e6), "fires"),
     Case("it compiles", lambda: _starts(grow=False, cpu_percent=100.0), "fires"),

@@ -3,9 +3,10 @@
 from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.memory.holders import named_bytes, quiet_share, require_all_processes, working
 from gpudiag.rules.sight import confidence, holds_nothing, seen_seconds
-from gpudiag.window import W2, GpuWindow, NotMeasured
+from gpudiag.window import QUIET_PERCENT, W2, GpuWindow, NotMeasured
 
 GIB = 1 << 30
+MINUTE = 60.0
 
 
 @rule(severity="ok", rank=STATE, given=("idle",))
@@ -27,6 +28,8 @@ def gpu_free(
     quiet = quiet_share(gpu)
     if quiet < min_quiet_share and holds_nothing(gpu):
         return _without_a_program(gpu)
+    if quiet < min_quiet_share and _just_left(gpu, max_rest_bytes):
+        return _since_a_minute(gpu)
     desktop = any(w.kind == "desktop" for w in gpu.workloads) or bool(reading.display_active)
     if quiet < min_quiet_share and not (
         desktop and gpu.over("utilization_percent", W2).mean <= max_desktop_percent
@@ -43,6 +46,31 @@ def gpu_free(
         measured("quiet_ratio", quiet, window=span),
     )
     return Fires(evidence, confidence=confidence(gpu))
+
+
+def _just_left(gpu: GpuWindow, max_rest_bytes: int) -> bool:
+    """Nobody is on it any more, its memory is at rest, and nothing has run for a minute."""
+    if gpu.node.pasted or gpu.processes or gpu.now("memory_used_bytes") > max_rest_bytes:
+        return False
+    return gpu.over("utilization_percent", MINUTE).max <= QUIET_PERCENT
+
+
+def _since_a_minute(gpu: GpuWindow) -> Fires:
+    """What ran is over: what it did is not what the GPU does."""
+    used, total = gpu.now("memory_used_bytes"), gpu.now("memory_total_bytes")
+    return Fires(
+        (
+            measured("memory_used_bytes", used, of=total),
+            measured("quiet_ratio", gpu.share("quiet", MINUTE), window=MINUTE),
+        ),
+        confidence=confidence(gpu),
+        also_explains=(
+            "healthy-busy",
+            "power-cap-at-full-load",
+            "busy-but-inefficient",
+            "memory-bandwidth-bound",
+        ),
+    )
 
 
 def _without_a_program(gpu: GpuWindow) -> Fires:

@@ -56,6 +56,14 @@ def _pasted(process_list: str, used: int) -> Window:
     return pasted(process_list=process_list, memory_used_bytes=used)
 
 
+def _a_job_ended(seconds: float, memory: int = 4 << 20) -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=60 * GIB, utilization_percent=97.0)
+    s.runs({0: 60 * GIB}, pid=5400, name="python3", command="python3 train.py")
+    s.passes(minutes=6).ends(5400).gpu(0).shows(memory_used_bytes=memory, utilization_percent=0.0)
+    return s.passes(seconds=seconds).window
+
+
 CASES = [
     Case(
         "an empty GPU",
@@ -75,6 +83,9 @@ CASES = [
         severity="info",
         variant="no-program",
     ),
+    Case("a job ended two minutes ago and left nothing", lambda: _a_job_ended(120), "fires", severity="ok"),
+    Case("a job ended half a minute ago", lambda: _a_job_ended(30), "clear"),
+    Case("a job ended two minutes ago, and memory is still held", lambda: _a_job_ended(120, GIB), "clear"),
     Case("a reserved pool", lambda: vllm_idle().window, "clear"),
     Case("a server at work", lambda: vllm_busy().window, "clear"),
     Case("memory that nobody claims", _held_by_nobody, "clear"),

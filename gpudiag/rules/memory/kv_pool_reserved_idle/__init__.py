@@ -3,6 +3,7 @@
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, declared, measured, rule
 from gpudiag.rules.engines import alive, asked, reached_at
+from gpudiag.rules.memory.holders import only_probed
 from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import QUIET_PERCENT, W2, W5, EngineWindow, GpuWindow, NotMeasured
 from gpudiag.workloads import POOLING_ENGINES
@@ -23,6 +24,7 @@ def kv_pool_reserved_idle(
     min_quiet_share: float = 0.95,
     max_kv_used_ratio: float = 0.05,
     min_pool_bytes: int = 8 << 30,
+    max_probe_percent: float = 5.0,
 ) -> Fires | None:
     """Memory is held by a reserved KV pool and nobody asks for work."""
     engines = [e for e in gpu.engines if e.reading.engine in POOLING_ENGINES and not e.reading.sleeping]
@@ -42,7 +44,7 @@ def kv_pool_reserved_idle(
     enough = min(min_used_share, min_reserved_share * asked_for) if asked_for else min_used_share
     if memory.mean < enough * total or change > max_change_share * total:
         return None
-    if quiet < min_quiet_share:
+    if quiet < min_quiet_share and not (answer and only_probed(gpu, lasting, max_probe_percent)):
         return None
     span = seen_seconds(gpu, lasting)
     seen = (

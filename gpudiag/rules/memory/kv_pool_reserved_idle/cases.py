@@ -1,5 +1,7 @@
 """Situations of kv-pool-reserved-idle and its look-alikes."""
 
+from typing import Any
+
 from gpudiag.model import GpuUse, ProcessReading
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import pasted_with
@@ -82,6 +84,22 @@ def _unwell() -> Window:
     return s.reports().window
 
 
+def _probed(beside: bool = False, **engine: Any) -> Window:
+    """A server whose health check generates a token every few seconds."""
+    s = vllm_idle(minutes=0)
+    s.gpu(0).shows(utilization_percent=[0.0, 0.0, 0.0, 0.0, 8.0])
+    s.serves("vllm", **engine)
+    if beside:
+        s.runs({0: GIB}, pid=9000, name="python3", command="python3 other.py")
+    return s.passes(minutes=6).window
+
+
+def _cached() -> Window:
+    s = vllm_idle(minutes=0)
+    s.serves("vllm", kv_used_ratio=0.4)
+    return s.passes(minutes=6).window
+
+
 CASES = [
     Case(
         "a vLLM server waits for requests",
@@ -89,6 +107,14 @@ CASES = [
         "fires",
         severity="ok",
         confidence="likely",
+    ),
+    Case("its health check generates a token now and then", _probed, "fires", severity="ok"),
+    Case("nobody asks, and old prompts fill a part of the pool", _cached, "fires", severity="ok"),
+    Case("another program works a little beside it", lambda: _probed(beside=True), "clear"),
+    Case(
+        "it works a little, and its metrics cannot be read",
+        lambda: _probed(metrics_ok=False, health_ok=None),
+        "clear",
     ),
     Case(
         "no metrics: it may as well be an orphan",

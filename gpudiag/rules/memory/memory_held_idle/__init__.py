@@ -4,7 +4,7 @@ from gpudiag.model import Severity
 from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.memory.holders import GIB, quiet_share, require_all_processes, whose, working
 from gpudiag.rules.sight import confidence, seen_seconds
-from gpudiag.window import W2, GpuWindow, NotMeasured, ProcessWindow
+from gpudiag.window import W2, W5, GpuWindow, NotMeasured, ProcessWindow
 
 ALL_BUT_ALWAYS = 0.99
 """Share of the time from which on what was quiet is said to run nothing."""
@@ -46,7 +46,9 @@ def memory_held_idle(
     if some_work:
         evidence.append(measured("utilization_percent", utilization, window=seen_seconds(gpu, W2)))
     full = total is not None and used >= warn_used_share * total
-    severity: Severity = "warning" if full and not any(map(_prepares, owners)) else "info"
+    seen = gpu.node.pasted or gpu.covers(W5)  # an agent that has just begun may see a pause
+    at_rest = full and seen and not some_work and not any(map(_may_go_on, owners))
+    severity: Severity = "warning" if at_rest else "info"
     sure = confidence(gpu)
     memory = owners[0].memory_on(gpu.index) if owners else None
     if not owners or (memory is None and len(owners) > 1):  # any of them may be the one
@@ -95,6 +97,11 @@ def _least(gpu: GpuWindow, some: float, share: float) -> float:
     except NotMeasured:
         return min(some, share) if share else some
     return max(some, share)
+
+
+def _may_go_on(process: ProcessWindow) -> bool:
+    """It is about to work: it prepares, or a person sits before it."""
+    return process.workload.kind == "notebook" or _prepares(process)
 
 
 def _prepares(process: ProcessWindow, min_cpu_percent: float = 50.0, min_rate: float = 50e6) -> bool:

@@ -9,11 +9,12 @@ from gpudiag.rules.situations import GIB, Situation, vllm_busy
 from gpudiag.window import Window
 
 
-def _python(used: int, utilization_percent: float = 0.0, **process: Any) -> Window:
+def _python(used: int, utilization_percent: Any = 0.0, minutes: float = 6, **process: Any) -> Window:
     s = Situation()
     s.gpu(0).shows(memory_used_bytes=used, utilization_percent=utilization_percent)
-    s.runs({0: used}, pid=5150, name="python3", command="python3 job.py", slurm_job="8812", **process)
-    return s.passes(minutes=6).window
+    known = {"command": "python3 job.py", "slurm_job": "8812"}
+    s.runs({0: used}, pid=5150, name="python3", **{**known, **process})
+    return s.passes(minutes=minutes).window
 
 
 def _one_sample() -> Window:
@@ -63,8 +64,28 @@ CASES = [
     ),
     Case("most of the memory is held", lambda: _python(70 * GIB), "fires", severity="warning"),
     Case(
+        "most of the memory is held, seen for two minutes",
+        lambda: _python(70 * GIB, minutes=2),
+        "fires",
+        severity="info",
+        confidence="possible",
+    ),
+    Case(
+        "most of the memory is held, and something runs now and then",
+        lambda: _python(70 * GIB, utilization_percent=[0.0] * 29 + [40.0]),
+        "fires",
+        severity="info",
+        variant="some-work",
+    ),
+    Case(
         "its owner saves a checkpoint meanwhile",
         lambda: _python(70 * GIB, write_bytes_per_second=400e6),
+        "fires",
+        severity="info",
+    ),
+    Case(
+        "notebooks hold most of the memory, and one of them ran a cell a while ago",
+        lambda: _python(70 * GIB, command="python3 -m ipykernel_launcher"),
         "fires",
         severity="info",
     ),

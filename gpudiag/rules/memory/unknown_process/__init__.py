@@ -27,8 +27,8 @@ def unknown_process(gpu: GpuWindow, *, min_unnamed_bytes: int = 256 << 20) -> It
         jobs = {_job(process) for process in found}
         jobs.discard(None)
         shared = (gpu.node.latest.labels or {}).get("gpu_sharing") if gpu.node.latest else None
-        if len(jobs) > 1 and not shared:
-            yield _fires(gpu, found[-1], "two-jobs")
+        if len(jobs) > 1 and not shared and not gpu.reading.mig_mode:
+            yield _fires(gpu, found[-1], "two-jobs", by_pods=all(p.reading.pod for p in found if _job(p)))
     elif found[0].reading.hidden and not found[0].reading.name:
         raise NotMeasured("processes", reason="no_permission")
 
@@ -52,13 +52,14 @@ def _job(process: ProcessWindow) -> str | None:
     return reading.slurm_job or (reading.pod and f"{reading.namespace}/{reading.pod}")
 
 
-def _fires(gpu: GpuWindow, process: ProcessWindow, variant: str | None) -> Fires:
+def _fires(gpu: GpuWindow, process: ProcessWindow, variant: str | None, *, by_pods: bool = False) -> Fires:
+    """Kubernetes gives a GPU to two pods only where somebody set up sharing: that is no surprise."""
     memory = process.memory_on(gpu.index)
     return Fires(
         (measured("process_memory_bytes", memory or 0, of=gpu.reading.memory_total_bytes, window=None),)
         if memory is not None
         else (measured("process", name(process), source="/proc"),),
-        severity="warning" if variant == "two-jobs" else None,
+        severity="warning" if variant == "two-jobs" and not by_pods else None,
         confidence="likely" if gpu.covers(W5) else "possible",
         variant=variant,
         words=whose(process),

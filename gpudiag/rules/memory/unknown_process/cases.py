@@ -9,9 +9,11 @@ from gpudiag.rules.situations import GIB, Situation
 from gpudiag.window import Window
 
 
-def _node(*processes: dict[str, Any], allowed: tuple[str, ...] | None = None, **extra: Any) -> Window:
+def _node(
+    *processes: dict[str, Any], allowed: tuple[str, ...] | None = None, mig: bool = False, **extra: Any
+) -> Window:
     s = Situation()
-    s.gpu(0).shows(memory_used_bytes=30 * GIB, utilization_percent=80.0)
+    s.gpu(0).shows(memory_used_bytes=30 * GIB, utilization_percent=None if mig else 80.0, mig_mode=mig)
     for i, process in enumerate(processes):
         s.runs({0: 10 * GIB}, pid=8000 + i, **process)
     s.extra.update(extra)
@@ -25,6 +27,8 @@ MINER = {"name": "xmrig", "command": "./xmrig -o pool", "user": "guest"}
 SERVER = {"name": "vllm", "command": "vllm serve m", "user": "serve"}
 JOB_1 = {"name": "python3", "command": "python3 a.py", "slurm_job": "11"}
 JOB_2 = {"name": "python3", "command": "python3 b.py", "slurm_job": "12"}
+POD_1 = {"name": "python3", "command": "python3 a.py", "pod": "a-0", "namespace": "team"}
+POD_2 = {"name": "python3", "command": "python3 b.py", "pod": "b-0", "namespace": "team"}
 UNNAMED: dict[str, Any] = {"hidden": True}
 
 
@@ -43,6 +47,8 @@ CASES = [
         severity="info",
     ),
     Case("two jobs on one GPU", lambda: _node(JOB_1, JOB_2), "fires", severity="warning", variant="two-jobs"),
+    Case("two pods on one GPU", lambda: _node(POD_1, POD_2), "fires", severity="info", variant="two-jobs"),
+    Case("two pods on slices of one GPU", lambda: _node(POD_1, POD_2, mig=True), "clear"),
     Case(
         "two jobs where sharing is declared",
         lambda: _node(JOB_1, JOB_2, labels={"gpu_sharing": "time"}),

@@ -3,7 +3,7 @@
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.engines import alive, answers_well, asked, held_seconds, reached_at
-from gpudiag.rules.memory.holders import flat, quiet_share
+from gpudiag.rules.memory.holders import flat, only_probed, quiet_share
 from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured
 from gpudiag.workloads import POOLING_ENGINES
@@ -23,6 +23,7 @@ def weights_loaded_idle(
     min_quiet_share: float = 0.95,
     min_used_bytes: int = 512 << 20,
     max_pool_used_share: float = 0.70,
+    max_probe_percent: float = 5.0,
 ) -> Fires | None:
     """A model is loaded and nobody asks for it."""
     engines = gpu.engines
@@ -35,7 +36,9 @@ def weights_loaded_idle(
     if used < min_used_bytes or (kinds & POOLING_ENGINES and used >= max_pool_used_share * total):
         return None  # a pool: kv-pool-reserved-idle speaks
     quiet = quiet_share(gpu)
-    if quiet < min_quiet_share or not flat(gpu):
+    counted = bool(engines) and all(e.reading.requests_running is not None for e in engines)
+    probed = counted and only_probed(gpu, W5, max_probe_percent)
+    if (quiet < min_quiet_share and not probed) or not flat(gpu):
         return None
     span = seen_seconds(gpu)
     evidence: list[Evidence] = [

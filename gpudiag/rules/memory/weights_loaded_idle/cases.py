@@ -45,6 +45,15 @@ def _without_metrics(connections: int | None) -> Window:
     )
 
 
+def _probed(engine: str, **told: Any) -> Window:
+    """A server whose health check generates a token every few seconds."""
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=9 * GIB, utilization_percent=[0.0, 0.0, 0.0, 0.0, 8.0])
+    s.runs({0: 9 * GIB}, pid=6000, name="server", command="sglang serve")
+    s.serves(engine, pid=6000, gpus=[0], **told)
+    return s.passes(minutes=6).window
+
+
 def _busy() -> Window:
     s = _llama(rates={"generation_tokens_total": 40.0}, requests_running=1.0)
     return s.passes(minutes=6).window
@@ -126,6 +135,14 @@ CASES = [
         "fires",
         severity="info",
         variant="may-be-asked",
+    ),
+    Case(
+        "its health check generates a token now and then", lambda: _probed("sglang"), "fires", severity="ok"
+    ),
+    Case(
+        "something runs now and then on a server that does not count its requests",
+        lambda: _probed("triton", requests_running=None, connections=0),
+        "clear",
     ),
     Case("its metrics cannot be read", _unread, "fires", severity="info", variant="looks-like"),
     Case(

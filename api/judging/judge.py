@@ -347,7 +347,8 @@ class Judge:
     def _hear_silence(self, state: NodeState) -> None:
         """Judge a silent node by the clock as it stands: its silence is told as old as it is."""
         now = self.clock()
-        if not is_silent(state.window, now) or state.reports_at(now):
+        told = state.rank is not None and state.rank[1] == STALE
+        if not is_silent(state.window, now) or (state.reports_at(now) and not told):
             return
         if not 0.0 <= now - state.judged_by_clock < TOLD_SECONDS:
             state.judged_by_clock = now

@@ -247,7 +247,7 @@ SENTENCES: dict[str, str] = {
     "token.shown": "토큰은 지금 한 번만 보입니다",
     "token.out": "토큰은 {file} 파일에 있고, 소유자만 읽을 수 있습니다",
     "token.out.there": (
-        "token: {file} 파일이 이미 있습니다. 쓰고 있는 토큰일 수 있습니다. --out에는 아직 없는 파일을 주십시오"
+        "token: {file} 파일이 이미 있으며, 쓰고 있는 토큰일 수 있습니다. --out에는 없는 파일을 주십시오"
     ),
     "token.out.unwritable": (
         "token: {file} 파일을 만들 수 없습니다({reason}). --out에는 이미 있는 폴더의 파일을 주십시오"

@@ -100,7 +100,7 @@ def lay_out(found: Json, target: Target, asking: Asking, at: str | None = None, 
         paragraphs=(*asked_for(found), *paragraphs),
         evidence=evidence_of(main or next(iter(findings), None)),
         steps=steps,
-        also=also_seen([finding for finding in findings if not any(finding is one for one in same)]),
+        also=also_seen([one for one in findings if not any(one is told for told in same)], asking),
         bar=memory_bar(gpus[0], asking) if target.gpu is not None and gpus and not stale else None,
         notes=(
             *commands_of(main, same, asking),
@@ -218,11 +218,15 @@ def steps_left(main: Json | None, found: Json, asking: Asking, live: bool) -> tu
     return (asking.say("steps.left", count=left, where=where),)
 
 
-def also_seen(others: list[Json]) -> tuple[str, ...]:
-    """Other findings, worst first; the GPUs that share one stand on one line."""
+def also_seen(others: list[Json], asking: Asking) -> tuple[str, ...]:
+    """Other findings with their severity, worst first; the GPUs that share one stand on one line."""
     others = sorted(others, key=lambda f: WORST.index(f.get("severity", "ok")))
     told = told_once(others, lambda f: (f.get("rule"), f.get("severity")))[:MOST_ALSO]
-    return tuple(f"{_where(f)}{f['headline']} ({code(f.get('rule'))})" for f in told)
+    return tuple(
+        f"{_where(f)}{f['headline']} ({state_word(asking.lang, f.get('severity') or 'unknown')},"
+        f" {code(f.get('rule'))})"
+        for f in told
+    )
 
 
 def _where(told: Json) -> str:

@@ -240,6 +240,23 @@ def test_while_an_agent_catches_up_no_load_is_listed_as_if_it_were_of_now(
     assert [None] * 3 == [listed(api, "node-3")[name] for name in LOAD]
 
 
+def test_a_node_that_fell_silent_over_what_it_kept_is_not_said_to_send_still(
+    node: ReportingNode, api: Api
+) -> None:
+    node.serves_idle_vllm().passes(minutes=6)
+    late = node.unsent(minutes=10)
+    api.clock.now = node.now
+    api.send(*late[:10])
+    api.time_passes(60.0)
+    api.clock.now += 3.0
+
+    said = api.client.diagnosis("node-3")
+
+    assert said["verdict"]["rule"] == "agent-stale"
+    assert said["verdict"] == api.client.nodes()["items"][0]["verdict"]
+    assert [] == [note for note in said["notes"] if "still sending" in note]
+
+
 def test_where_the_driver_does_not_answer_nobody_knows_how_many_gpus_there_are(
     node: ReportingNode, api: Api
 ) -> None:

@@ -265,10 +265,12 @@ def test_a_person_who_asks_again_while_the_language_is_looked_up_is_looked_up_on
             desk.language(place)
         return datetime.now(UTC)
 
-    desk = Desk(settings, ExampleApi(), State(settings.state_path), clock=clock)
+    state = State(settings.state_path)
+    desk = Desk(settings, ExampleApi(), state, clock=clock)
     desk.person = looked_up.append
     desk.language(place)
     desk.close()
+    state.close()
 
     assert (asked_again, looked_up) == ([place], ["U0001"])
 

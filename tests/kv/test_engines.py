@@ -412,6 +412,12 @@ def test_the_scarcer_pool_of_sglang_decides_a_hybrid():
     [
         pytest.param(configs.GEMMA_4_E4B, {"tokens": 32_768}, 552 * MIB, id="ollama log: 512 + 40 MiB"),
         pytest.param(
+            "gemma-4-12b",
+            {"tokens": 2048, "requests": 4, "kv_unified": True, "max_num_batched_tokens": 2048},
+            2048 * MIB,
+            id="128 MiB for 8,192 cells, 1,920 MiB for 6,144 of the windows",
+        ),
+        pytest.param(
             configs.QWEN35_27B,
             {"tokens": 65_536, "requests": 4},
             round(16_982.5 * MIB),

@@ -1,7 +1,10 @@
 """Pasted output of GPU tools → snapshots: one file per format, told apart by looking.
 
-Reads text only; judges nothing. Face: `read`, `read_machines`, their windows, and `errors.py`. Readers fill
-sheets, `series.py` puts the formats of a text together, `assembling.py` makes snapshots of them.
+Reads text only; judges nothing. Face: `read`, `read_machines`, their windows, and `errors.py`. A text's way:
+`cleaning.py` undoes what chats and terminals did, `machines.py` tells whose each line is, `reading.py` has
+each reader take its lines into sheets (`sheet.py`) and `complaints.py` and its neighbours what programs say,
+`series.py` puts the formats together, `assembling.py` makes snapshots, `whole.py` says what is missing.
+What cells and fields mean is in `values.py`, `fields.py` and `columns.py`.
 To add a format: write a reader that fills `Sheet`s, name the format in `sheet.FORMATS`, and have `reading.py`
 give it the lines that are left.
 """

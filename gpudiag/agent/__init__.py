@@ -1,10 +1,10 @@
 """The per-host agent: samples once a second, reports every ten, and survives what it watches.
 
 `loop.py` ties it together. `nvml/` is the only part that imports pynvml; `worker.py` calls it, and
-`sampler.py` keeps a hanging driver away from the rest; `processes.py` (and `activity.py`, what each one does),
-`holders.py`, `host.py`, `kernel_log.py` and `servers.py` see what is around the GPUs; `reporter.py` sends in
-order, and `spool.py` keeps what cannot be sent. `local.py` is the door by which people on the host ask it.
-It imports model, client and engines, and judges nothing.
+`sampler.py` keeps a hanging driver away from the rest; `processes.py` (and `activity.py`, what each one
+does), `holders.py`, `host.py`, `kernel_log.py` and `servers.py` see what is around the GPUs; `reporter.py`
+sends in order, and `spool.py` keeps what cannot be sent. `local.py` is the door by which people on the host
+ask it. It imports model, client and engines, and judges nothing.
 """
 
 from __future__ import annotations

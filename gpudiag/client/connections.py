@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -18,6 +19,15 @@ from gpudiag.words.refusals import Refusal
 
 LARGEST_ANSWER = 64 << 20
 IDLE_KEPT = 8
+CERTIFICATES = {
+    9: "api-cert-time",  # not yet valid
+    10: "api-cert-time",  # expired
+    62: "api-cert-name",  # another host name
+    64: "api-cert-name",  # another IP address
+}
+"""Refusals of a certificate by OpenSSL's number (X509_V_ERR_…); by any other it is not trusted."""
+NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
+"""How OpenSSL calls an answer that is none of TLS."""
 
 
 class Connections:
@@ -117,4 +127,9 @@ class Connections:
             return Unreachable(Refusal("api-no-host", url=self.url, host=self._host))
         if isinstance(error, ConnectionRefusedError):
             return Unreachable(Refusal("api-nobody", url=self.url))
+        if isinstance(error, ssl.SSLCertVerificationError):
+            key = CERTIFICATES.get(error.verify_code, "api-cert-unknown")
+            return Unreachable(Refusal(key, url=self.url, reason=error.verify_message.rstrip(".")))
+        if isinstance(error, ssl.SSLError) and error.reason in NO_TLS:
+            return Unreachable(Refusal("api-no-tls", url=self.url))
         return Unreachable(Refusal("api-unreachable", url=self.url, reason=error))

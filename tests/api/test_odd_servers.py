@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +123,95 @@ def test_whatever_a_busy_server_asks_for_the_wait_is_bounded(said: bytes) -> Non
             client.nodes()
 
         assert 0 <= caught.value.retry_after <= 300
+
+
+AUTHORITY = """[ca]
+default_ca = own
+[own]
+database = {folder}/database
+new_certs_dir = {folder}
+rand_serial = yes
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+[more]
+subjectAltName = {name}
+"""
+
+
+def certified(folder: Path, name: str, until: str) -> ssl.SSLContext:
+    """A server's certificate that it signed itself, good since 2020."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    (folder / "database").touch()
+    (folder / "ca.cnf").write_text(AUTHORITY.format(folder=folder, name=name))
+    for words in (
+        "req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj /CN=test",
+        "ca -batch -selfsign -config ca.cnf -extensions more -keyfile key.pem -in request.pem "
+        f"-out certificate.pem -notext -startdate 20200101000000Z -enddate {until}",
+    ):
+        made = subprocess.run(["openssl", *words.split()], capture_output=True, text=True, cwd=folder)
+        assert made.returncode == 0, made.stderr
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    return context
+
+
+@contextlib.contextmanager
+def encrypted(context: ssl.SSLContext) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            asked, _ = listening.accept()
+            with contextlib.suppress(OSError), asked:
+                asked.settimeout(10)
+                context.wrap_socket(asked, server_side=True).close()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"https://127.0.0.1:{listening.getsockname()[1]}"
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("name", "until", "trusted", "said"),
+    [
+        ("IP:127.0.0.1", "20990101000000Z", False, "not trusted here (self-signed certificate); if your own"),
+        ("IP:127.0.0.1", "20200201000000Z", True, "not valid now (certificate has expired); renew it"),
+        ("DNS:gpudiag.example", "20990101000000Z", True, "is for another name (IP address mismatch"),
+    ],
+)
+def test_a_certificate_that_is_refused_is_told_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, until: str, trusted: bool, said: str
+) -> None:
+    context = certified(tmp_path, name, until)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+    with (
+        encrypted(context) as address,
+        contextlib.closing(Client(address)) as client,
+        pytest.raises(ApiError) as refused,
+    ):
+        client.nodes()
+
+    assert said in str(refused.value) and address in str(refused.value)
+
+
+def test_an_address_without_tls_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            asked, _ = listening.accept()
+            with asked:
+                asked.recv(65_536)
+                asked.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with (
+            contextlib.closing(Client(f"https://127.0.0.1:{listening.getsockname()[1]}")) as client,
+            pytest.raises(ApiError, match="does not speak TLS; is it http:// there"),
+        ):
+            client.nodes()
+        thread.join()

@@ -80,6 +80,19 @@ REFUSED = {  # what cannot be read, and what to do
     "api-no-host": "there is no host {host!r} (address {url})",
     "api-silent": "the API at {url} did not answer within {seconds} s",
     "api-unreachable": "the API at {url} cannot be reached ({reason})",
+    "api-cert-time": (
+        "the certificate of {url} is not valid now ({reason}); renew it, "
+        "or set the clock of this machine right"
+    ),
+    "api-cert-name": (
+        "the certificate of {url} is for another name ({reason}); give the address that it is for, "
+        "or have one made for this"
+    ),
+    "api-cert-unknown": (
+        "the certificate of {url} is not trusted here ({reason}); if your own authority signed it, "
+        "name that one's file: SSL_CERT_FILE=/path/to/ca.pem"
+    ),
+    "api-no-tls": "what answers at {url} does not speak TLS; is it http:// there?",
     "api-not-http": "what answers at {url} does not speak HTTP ({reason})",
     "api-endless": "the API at {url} answered more than {mebibytes} MiB",
     "api-not-json": "the API answered something that is not JSON; is the address right?",

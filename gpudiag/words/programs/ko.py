@@ -88,6 +88,19 @@ REFUSED = {
     "api-no-host": "{host!r}: 없는 호스트입니다(주소 {url})",
     "api-silent": "{url} 주소의 API가 {seconds}초 안에 응답하지 않았습니다",
     "api-unreachable": "{url} 주소의 API에 연결할 수 없습니다({reason})",
+    "api-cert-time": (
+        "{url} 주소의 인증서가 지금 유효하지 않습니다({reason}). "
+        "인증서를 갱신하거나 이 장비의 시계를 맞추십시오"
+    ),
+    "api-cert-name": (
+        "{url} 주소의 인증서가 다른 이름의 것입니다({reason}). 인증서에 있는 주소를 지정하거나 "
+        "이 주소의 인증서를 만드십시오"
+    ),
+    "api-cert-unknown": (
+        "{url} 주소의 인증서를 이 장비가 신뢰하지 않습니다({reason}). 자체 인증 기관이 서명했다면 "
+        "그 기관의 인증서 파일을 지정하십시오: SSL_CERT_FILE=/path/to/ca.pem"
+    ),
+    "api-no-tls": "{url} 주소의 서버는 TLS로 응답하지 않습니다. http:// 주소인지 확인하십시오",
     "api-not-http": "{url} 주소의 서버는 HTTP로 응답하지 않습니다({reason})",
     "api-endless": "{url} 주소의 API가 {mebibytes} MiB보다 긴 응답을 보냈습니다",
     "api-not-json": "API의 응답이 JSON이 아닙니다. 주소가 맞는지 확인하십시오",

@@ -9,8 +9,10 @@ joined to another, except across the hard wrap of a terminal whose width the tab
 from __future__ import annotations
 
 import html
+import quopri
 import re
 
+from gpudiag.smi.bare_tables import with_bars
 from gpudiag.smi.errors import LONGEST_BYTES, NotText, TooLarge
 from gpudiag.smi.machines import Machines, machines_of
 from gpudiag.smi.prefixes import without_continuation_marks, without_log_prefix, without_quotes
@@ -56,8 +58,10 @@ _LOOKALIKES = str.maketrans(
         "\uff1a": ":",
         "\u2026": "...",
         "\uff05": "%",
+        "\u00b6": None,
     }
 )  # fmt: skip
+_NO_MAIL = re.compile(r"=(?!\n|[0-9A-F]{2})")  # mail writes "=" as a number, and breaks lines behind one
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 
 
@@ -97,6 +101,8 @@ def _decoded(raw: bytes) -> str:
 def cleaned(text: str) -> str:
     """One clean line a line: no colours, HTML, fences, tabs or look-alike characters."""
     text = text.replace("\r\n", "\n")
+    if ("=\n" in text or "=20\n" in text) and not _NO_MAIL.search(text):
+        text = quopri.decodestring(text.encode("utf-8", "replace")).decode("utf-8", "replace")
     if "\r" in text:
         text = text.replace("\r", "\n")
     if "\x1b" in text or "[0m" in text:
@@ -167,7 +173,7 @@ def lines_of(text: str) -> tuple[Machines, set[str]]:
     left_out = {"long"} if len(lines) < len(written) else set()
     lines = without_continuation_marks(without_quotes(lines))
     found = machines_of(lines)
-    parts = {name: _unwrapped(without_log_prefix(part)) for name, part in found.lines.items()}
+    parts = {name: with_bars(_unwrapped(without_log_prefix(part))) for name, part in found.lines.items()}
     return Machines(parts, found.told), left_out
 
 

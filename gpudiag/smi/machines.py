@@ -38,7 +38,7 @@ _SYSLOG = tuple(
     )
 )
 _LEVEL = re.compile(r"(?i)error|warn(?:ing)?|info|debug|notice|fatal|critical|err|kernel|std(?:out|err)|nvrm")
-_NUMBERED = re.compile(r"([ ]{0,6}(\d{1,5})[:.)]?)([ ]*)")
+_NUMBERED = re.compile(r"([ ]{0,6}(\d{1,5})(?:[:.)]| ?\|)?)([ ]*)")
 _SAMPLE = re.compile(
     r"\s{0,12}(?:\+[-=]{5}|\|[-=]{5}|\|\s{1,4}\d|=+NVSMI|<\?xml|<nvidia_smi_log|# ?(?:gpu|Date)\b|GPU \d{1,3}: |\[\d{1,3}\] |"
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} |\d{1,3}, \S|(?:NVIDIA|Tesla|GeForce|Quadro|GPU-)[^,]{1,60}, |\d{1,6} (?:MiB|%), |[a-z][a-z_.]{2,40}(?: \[[a-zA-Z%/]{1,16}\])?, [a-z])"
@@ -63,6 +63,7 @@ UNREACHED = re.compile(
 _CARD = re.compile(r"(?i)gpu[-_.]?\d")
 _ROW = re.compile(r"\s{0,8}\|?\s{0,4}(\d{1,3})(?:, | {2}\S)")
 _CONTAINER = re.compile(r"[0-9a-f]{12}|.*-[a-z0-9]{5}|.*pod.*")
+_PLAYBOOK = re.compile(r"(?:ok|changed|failed|fatal): \[([\w.-]{1,60})\].{0,80}=>")
 _ANSIBLE = re.compile(r"([\w.-]{1,60}) \| (?:CHANGED|SUCCESS|FAILED!?|UNREACHABLE!?) (?:\| rc=\d+ >>|=>)")
 _HEADING = re.compile(r"[-=#*<>\[\]: ]{0,80}([A-Za-z][\w.-]{1,60})[-=#*<>\[\]: ]{0,80}")
 _NO_HOST = re.compile(
@@ -219,7 +220,7 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
             if _TOOL.search(line, prompt.end()) and not _CONTAINER.fullmatch(prompt[1]):
                 yield number, prompt[1]
             continue
-        ansible = _ANSIBLE.match(line)
+        ansible = _ANSIBLE.match(line) or _PLAYBOOK.match(line)
         if ansible is not None:
             yield number, ansible[1]
             continue

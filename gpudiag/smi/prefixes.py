@@ -24,6 +24,9 @@ def without_quotes(lines: list[str]) -> list[str]:
     quoted = sum(line.lstrip().startswith(">") for line in written)
     if quoted >= 2 and quoted * 2 >= len(written):
         return [_QUOTED.sub("", line) for line in lines]
+    for mark in ("**", "`"):
+        if len(written) >= 3 and all(_is_marked(line.strip(), mark) for line in written):
+            return [line.strip()[len(mark) : -len(mark)] if line.strip() else line for line in lines]
     if len(written) >= 3 and len({line[0] for line in written}) == 1 and any(map(_MARKED.match, written)):
         boxed = all(line[0] == "|" and line.rstrip().endswith("|") for line in written)
         return [_MARK.sub("", line.rstrip()[:-1].rstrip() if boxed and line else line) for line in lines]
@@ -34,6 +37,10 @@ def without_quotes(lines: list[str]) -> list[str]:
         if logged is not None and all(_LOGGED.match(line) for line in written):
             return [_LOGGED.sub("", line) for line in lines]
     return lines
+
+
+def _is_marked(line: str, mark: str) -> bool:
+    return len(line) >= 2 * len(mark) and line.startswith(mark) and line.endswith(mark)
 
 
 def without_continuation_marks(lines: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ _PANE_BARS = frozenset("\u2502\u2503\u2551")
 _OF_A_TOOL = re.compile(r"\+[-=]{5}|NVSMI LOG|# ?gpu |[a-z][._][a-z]{2,20}(?: \[[a-zA-Z%/]{1,16}\])?, [a-z]")
 
 
+LONGEST_LIST = 200_000
+_STRING_LINE = re.compile(r'\s{0,40}("(?:[^"\\]|\\.){0,2000}"),?\s*')
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.){0,200000}",?')
 _OF_A_LINE = ("log", "message", "msg", "MESSAGE")
 """Keys under which a log of JSON has the line itself."""
@@ -28,10 +31,37 @@ def out_of_json(text: str) -> str:
         try:
             return "\n".join(_texts(json.loads(text))) or text
         except (ValueError, RecursionError):
-            text = "\n".join(_logged_lines(text)) or text
+            text = "\n".join(_logged_lines(text)) or _printed_list(text) or text
+    text = _without_string_lines(text)
     if text.count("\\n") < 3 or "\n" not in text.strip():
         return text
     return _STRING.sub(_output_of, text)
+
+
+def _printed_list(text: str) -> str:
+    """The lines of a list of strings as Python prints it; nothing where it is none."""
+    if not text.lstrip().startswith(("['", '["')) or len(text) > LONGEST_LIST:
+        return ""
+    try:
+        return "\n".join(_texts(ast.literal_eval(text.strip())))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return ""
+
+
+def _without_string_lines(text: str) -> str:
+    """Lines that are a string of JSON each, as Ansible's debug prints them, as what they say."""
+    lines = text.split("\n")
+    strings = [_STRING_LINE.fullmatch(line) if '"' in line else None for line in lines]
+    if sum(map(bool, strings)) < max(3, 0.6 * sum(map(bool, lines))):
+        return text
+    return "\n".join(_said(string) if string else line for line, string in zip(lines, strings, strict=True))
+
+
+def _said(string: re.Match[str]) -> str:
+    try:
+        return str(json.loads(string[1]))
+    except ValueError:
+        return string[0]
 
 
 def _logged_lines(text: str) -> list[str]:

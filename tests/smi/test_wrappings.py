@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import quopri
 from collections.abc import Callable
 
 import pytest
 
-from gpudiag.model import Snapshot
-from gpudiag.smi import read
+from gpudiag.model import GpuUse, ProcessReading, Snapshot
+from gpudiag.smi import NothingOfAGpu, read
 from tests.smi.tables import gpu, machine
 from tests.smi.writers import csv, dmon, query, table
 
 MIB = 1 << 20
+NEWLINE = "\n"
 MACHINE = machine(gpu(0, utilization_percent=97, memory_used_bytes=61_000 * MIB), gpu(1))
 OUTPUTS = {
     "table": table(MACHINE),
@@ -59,6 +61,17 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "quoted-with-bars": every_line("| "),
     "bullets": every_line("* "),
     "patch": every_line("+"),
+    "bold": every_line("**", "**"),
+    "code-marks": every_line("`", "`"),
+    "pilcrows": every_line("", "\u00b6"),
+    "numbers-and-a-bar": lambda text: "\n".join(
+        f"{number:>3} | {line}" for number, line in enumerate(text.split("\n"), 1)
+    ),
+    "mail": lambda text: quopri.encodestring(text.encode()).decode(),
+    "ansible-debug": lambda text: (
+        f"ok: [gpu01] => {json.dumps({'out.stdout_lines': text.split(NEWLINE)}, indent=4)}"
+    ),
+    "list-of-python": lambda text: repr(text.split("\n")),
     "tmux-frame": boxed,
     "tmux-panes": beside,
 }
@@ -131,3 +144,34 @@ def test_a_hash_that_markdown_escaped_is_a_hash() -> None:
     gpu = read(text, now=1.0).snapshots[-1].gpus[0]
 
     assert (61.0, 42.0) == (gpu.power_watts, gpu.utilization_percent)
+
+
+@pytest.mark.parametrize("squeezed", [False, True])
+def test_a_table_without_its_bars_is_a_table(squeezed: bool) -> None:
+    owner = ProcessReading(
+        pid=4711, name="python", gpus=[GpuUse(gpu=0, memory_used_bytes=60_000 * MIB, type="C")]
+    )
+    whole = table(machine(*MACHINE.gpus, processes=(owner,)))
+    bare = [
+        line.replace("|", " ").replace("+", " ") for line in whole.split("\n") if set(line) - set("+-=| ")
+    ]
+    read_of_it = last("\n".join(" ".join(line.split()) if squeezed else line for line in bare))
+
+    for name in (
+        "name",
+        "bus_id",
+        "utilization_percent",
+        "memory_used_bytes",
+        "power_watts",
+        "ecc_uncorrected_volatile",
+    ):
+        assert [getattr(gpu, name) for gpu in last(whole).gpus] == [
+            getattr(gpu, name) for gpu in read_of_it.gpus
+        ]
+    assert last(whole).processes == read_of_it.processes
+    assert last(whole).driver_version == read_of_it.driver_version
+
+
+def test_words_beside_a_size_are_no_row_of_a_table() -> None:
+    with pytest.raises(NothingOfAGpu):
+        last("45C P0 71W / 700W are normal, he says, and 74112MiB / 81559MiB are taken at 0% Default\n")

@@ -11,7 +11,7 @@ import logging
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import msgspec
 
@@ -40,6 +40,9 @@ TOLD_SECONDS = 1.0  # what is told of a node's silence is no older
 
 class Judge:
     """The nodes of this process, and the one way in which they are judged."""
+
+    alone: ClassVar[bool] = True
+    """No other process judges them: what any look finds is kept."""
 
     def __init__(self, store: Store, settings: Settings, rules: Ruleset, clock: Callable[[], float]) -> None:
         self.store, self.rules, self.clock = store, rules, clock
@@ -91,14 +94,14 @@ class Judge:
         now = self.clock()
         for known in clear:
             known.clear_since = min(now, (known.clear_since or 0.0) + max(0.0, now - newest))
-        if self.store.embedded:
+        if self.alone:
             self.feed.keep_clear_since(state.id, clear)
 
     def build(self, state: NodeState) -> None:
         """The window, and the node judged by it."""
-        with self.for_itself(state, keep=self.store.embedded):
+        with self.for_itself(state, keep=self.alone):
             if self.windows.build(state):
-                self.examine(state, self.moment_of(state, self.clock()), keep=self.store.embedded)
+                self.examine(state, self.moment_of(state, self.clock()), keep=self.alone)
         state.loaded = True
 
     def forget(self, name: str) -> None:
@@ -122,7 +125,7 @@ class Judge:
     def _judge_in_time(self, state: NodeState, received_at: float) -> None:
         """Judge now when something changed or the last time is long ago; else it waits (see signs.py)."""
         window = state.window
-        if self.store.embedded:
+        if self.alone:
             signs = signs_of(window)
             calm = signs != NEVER_CALM and signs == state.signs
             state.signs = signs
@@ -317,7 +320,7 @@ class Judge:
         except StoreError:
             raise
         except Exception as error:
-            self._cannot_judge(state, error, keep=self.store.embedded)
+            self._cannot_judge(state, error, keep=self.alone)
             return self._facts(state, error, language, runbooks)
         if state.checkup is None:
             return None
@@ -352,7 +355,7 @@ class Judge:
             return
         if not 0.0 <= now - state.judged_by_clock < TOLD_SECONDS:
             state.judged_by_clock = now
-            self.examine(state, now, keep=self.store.embedded)
+            self.examine(state, now, keep=self.alone)
             state.window.rest()
 
     def moment_of(self, state: NodeState, now: float) -> float:

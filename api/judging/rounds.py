@@ -48,12 +48,12 @@ class Rounds:
                 self._first += number
                 return
             state = states[(self._first + number) % len(states)]
-            if state.loaded or not self._judge.store.embedded:
+            if state.loaded or not self._judge.alone:
                 self._look_at(state, now)
 
     def _look_at(self, state: NodeState, now: float) -> None:
         judge = self._judge
-        if judge.store.embedded and judge.windows.lacks_late_ones(state, now):
+        if judge.alone and judge.windows.lacks_late_ones(state, now):
             with state.lock:
                 judge.build(state)
         window = state.window
@@ -66,7 +66,7 @@ class Rounds:
         if 0.0 <= now - state.judged_by_clock < min(60.0, max(5.0, window.age(now) / 10.0)):
             return  # the longer the silence, the less changes
         state.judged_by_clock = now
-        current = state if judge.store.embedded else judge.state(state.name)
+        current = state if judge.alone else judge.state(state.name)
         if current is None:
             return  # forgotten meanwhile
         with current.lock, judge.for_itself(current, keep=True):
@@ -83,7 +83,7 @@ class Rounds:
 
     def catch_up(self) -> None:
         """Know what other processes stored of every node."""
-        if not self._judge.store.embedded:
+        if not self._judge.alone:
             for name in list(self._judge.nodes):
                 self._judge.state(name)
 

@@ -14,7 +14,9 @@ from gpudiag.model import Finding
 
 
 class SharedJudge(Judge):
-    """A judge beside others, each in its process."""
+    """A judge beside others, each in its process: what reports bring is kept, what a look finds is not."""
+
+    alone = False
 
     def state(self, name: str) -> NodeState | None:
         """A node as the store has it now; None when unknown."""

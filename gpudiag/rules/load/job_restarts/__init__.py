@@ -2,7 +2,7 @@
 
 from gpudiag.rule import STUCK, Fires, measured, rule
 from gpudiag.rules.load.evidence import WORKED_PERCENT
-from gpudiag.rules.load.restarts import ended_young, life, starts
+from gpudiag.rules.load.restarts import ended_young, in_another_container, life, starts
 from gpudiag.rules.memory.holders import whose
 from gpudiag.window import W2, W15, W30, GpuWindow, ProcessWindow
 
@@ -91,5 +91,4 @@ def _started_anew(before: ProcessWindow, now: ProcessWindow) -> bool:
     """Whether a supervisor started it because the run before had ended: a launcher, or Kubernetes."""
     a, b = before.reading, now.reading
     by_launcher = a.parent_pid == b.parent_pid and (b.parent_name or "").rsplit("/", 1)[-1] in LAUNCHERS
-    in_one_pod = b.pod is not None and None not in (a.container, b.container)
-    return by_launcher or (in_one_pod and a.container != b.container)
+    return by_launcher or in_another_container(before, now)

@@ -1,9 +1,9 @@
 """Work waits and the GPU is mostly idle: the umbrella over everything that keeps it waiting."""
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.load.evidence import MOST_PERCENT, low_utilization, rests_in_turns, starved
+from gpudiag.rules.load.evidence import MOST_PERCENT, WORKED_PERCENT, low_utilization, rests_in_turns, starved
 from gpudiag.rules.memory.holders import whose
-from gpudiag.window import W5, GpuWindow, ProcessWindow
+from gpudiag.window import QUIET_PERCENT, W2, W5, W15, GpuWindow, ProcessWindow
 
 STOPPED = "T"
 
@@ -22,10 +22,19 @@ def low_util_under_load(gpu: GpuWindow, *, max_mean_percent: float = MOST_PERCEN
     seen = (low_utilization(gpu), *load.evidence)
     if load.process is not None and load.process.reading.state == STOPPED:
         return Fires(seen, variant="stopped", words=whose(load.process))
+    if load.process is not None and _may_save(gpu, load.process):
+        return Fires(seen, severity="info", confidence="possible", variant=load.kind)
     if load.process is not None and _does_nothing(gpu, load.process):
         cpu = measured("process_cpu_percent", round(load.process.over("cpu_percent", W5).mean, 1), window=W5)
         return Fires((*seen, cpu), variant="still", words=whose(load.process))
     return Fires(seen, variant=None if load.kind == "requests" else load.kind)
+
+
+def _may_save(gpu: GpuWindow, process: ProcessWindow) -> bool:
+    """It stopped working a short while ago, and whether it writes its state cannot be seen from here."""
+    unseen = process.reading.write_bytes_per_second is None
+    rests = gpu.over("utilization_percent", W2).mean <= QUIET_PERCENT
+    return unseen and rests and gpu.over("utilization_percent", W15).max >= WORKED_PERCENT
 
 
 def _does_nothing(gpu: GpuWindow, process: ProcessWindow, max_cpu_percent: float = 5.0) -> bool:

@@ -75,13 +75,13 @@ def _by_turns(last_rest_minutes: float) -> Window:
     return s.window
 
 
-def _ends_work(**process: Any) -> Window:
+def _ends_work(minutes: float = 6, **process: Any) -> Window:
     s = Situation()
     s.gpu(0).shows(memory_used_bytes=60 * GIB, utilization_percent=95.0, power_watts=600.0)
     s.runs({0: 60 * GIB}, pid=5400, name="python3", command="torchrun train.py", cpu_percent=100.0)
     s.passes(minutes=20).gpu(0).shows(utilization_percent=0.0, power_watts=110.0)
     s.runs(pid=5400, **process)
-    return s.passes(minutes=6).window
+    return s.passes(minutes=minutes).window
 
 
 CASES = [
@@ -92,16 +92,30 @@ CASES = [
     Case("training that rests for four minutes by turns", lambda: _by_turns(4), "clear"),
     Case(
         "training does nothing any more, on the CPU neither",
-        lambda: _ends_work(cpu_percent=0.2),
+        lambda: _ends_work(cpu_percent=0.2, write_bytes_per_second=0.0),
         "fires",
         severity="warning",
         variant="still",
     ),
     Case(
         "training that computes on the CPU meanwhile",
-        lambda: _ends_work(cpu_percent=90.0),
+        lambda: _ends_work(cpu_percent=90.0, write_bytes_per_second=0.0),
         "fires",
+        severity="warning",
         variant="training",
+    ),
+    Case(
+        "training rests for six minutes, and whether it saves its state cannot be seen",
+        lambda: _ends_work(cpu_percent=30.0),
+        "fires",
+        severity="info",
+        confidence="possible",
+    ),
+    Case(
+        "the same for twenty minutes",
+        lambda: _ends_work(minutes=20, cpu_percent=30.0),
+        "fires",
+        severity="warning",
     ),
     Case(
         "somebody stopped the training job",

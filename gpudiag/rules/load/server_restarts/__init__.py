@@ -1,9 +1,9 @@
-"""A serving engine starts again and again, and ends before it answers."""
+"""A serving engine starts again and again, and ends before it answers or soon after."""
 
 from collections.abc import Iterator
 
 from gpudiag.rule import STUCK, Fires, measured, rule
-from gpudiag.rules.load.restarts import ended_young, life, starts
+from gpudiag.rules.load.restarts import ended_young, life, started_anew, starts
 from gpudiag.window import W15, W30, GpuWindow
 
 
@@ -40,7 +40,7 @@ def _restarted(gpu: GpuWindow, min_starts: int, within: float, max_life: float) 
         before = [
             process
             for process in ended_young(gpu, within, max_life)
-            if process.workload == now.workload and not process.served
+            if process.workload == now.workload and (not process.served or started_anew(process, now))
         ]
         times = starts([*before, now])
         if times >= min_starts:
@@ -49,6 +49,7 @@ def _restarted(gpu: GpuWindow, min_starts: int, within: float, max_life: float) 
                     measured("starts", times, window=within, source="/proc"),
                     measured("longest_life_seconds", round(max(map(life, before))), source="/proc"),
                 ),
+                variant="served" if all(process.served for process in before) else None,
                 key=reading.name,
                 words={"engine": reading.name, "pid": str(now.reading.pid)},
             )

@@ -26,13 +26,14 @@ def _starts_again(times: int, engine: dict[str, Any] | None = None, lives_minute
     return s.window
 
 
-def _models_by_turns() -> Window:
-    """A proxy starts a server for each model that is asked for, and ends the one before."""
+def _by_turns(**started_by: Any) -> Window:
+    """A server is started, serves for two minutes, ends, and another is started."""
     s = Situation()
     for number in range(5):
         pid = 4100 + number
         s.gpu(0).shows(memory_used_bytes=9 * GIB)
-        s.runs({0: 9 * GIB}, pid=pid, name="llama-server", command="llama-server -m m.gguf", started_at=s.now)
+        s.runs({0: 9 * GIB}, pid=pid, name="llama-server", command="llama-server -m m.gguf", started_at=s.now,
+               **started_by)  # fmt: skip
         s.serves("llama.cpp", name="llama.cpp:8080", pid=pid, gpus=[0], **SILENT)
         s.passes(seconds=40)
         if number < 4:
@@ -46,6 +47,18 @@ CASES = [
     Case("it starts for the second time", lambda: _starts_again(2), "clear"),
     Case("the fourth start succeeds", lambda: _starts_again(4, {"health_ok": True}), "clear"),
     Case("it runs for twenty minutes each time", lambda: _starts_again(3, lives_minutes=20), "clear"),
-    Case("models are loaded by turns, and each was served", _models_by_turns, "clear"),
+    Case(
+        "it serves for two minutes, ends, and systemd starts it again",
+        lambda: _by_turns(parent_name="systemd", unit="llama.service"),
+        "fires",
+        severity="warning",
+        variant="served",
+    ),
+    Case(
+        "a proxy loads models by turns, and each was served",
+        lambda: _by_turns(parent_name="llama-swap"),
+        "clear",
+    ),
+    Case("a person tries out its flags", lambda: _by_turns(parent_name="bash"), "clear"),
     Case("a server that waits", lambda: vllm_idle().window, "clear"),
 ]

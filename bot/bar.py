@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bot.answer import Bar
 from bot.numbers import percent, size
-from bot.text import columns, plain
+from bot.text import plain
 from bot.words import say
+from gpudiag.words.columns import cells
 
 BAR_GLYPHS = {"weights": "█", "kv_pool": "▓", "overhead": "▒", "other": "▚", "free": "░", "outside": "·"}
 BAR_WIDTH = 28  # a preformatted line wraps on a phone beyond about 30 characters
@@ -31,17 +32,17 @@ def bar_line(bar: Bar) -> str:
 
 
 def legend(bar: Bar, lang: str) -> list[str]:
-    width = max(min(16, columns(part.label)) for part in bar.slices)
+    width = max(min(16, cells(part.label)) for part in bar.slices)
     lines = []
     for part in bar.slices:
         label = plain(part.label)[:16]
-        pad = " " * (width - columns(label))
+        pad = " " * (width - cells(label))
         lines.append(f"{BAR_GLYPHS[part.role]} {label}{pad} {size(part.bytes):>10}")
         if part.filled is not None:
             lines.append(f"  {say(lang, 'p.filled', percent=percent(part.filled * 100))}")
     if bar.total_bytes:
         sign, label = ("|", say(lang, "p.edge")) if bar.over_bytes else ("=", say(lang, "p.card"))
-        pad = " " * max(0, width - columns(label))
+        pad = " " * max(0, width - cells(label))
         lines.append(f"{sign} {label}{pad} {size(bar.total_bytes):>10}")
     if bar.over_bytes:
         lines.append(f"! {say(lang, 'over', size=size(bar.over_bytes))}")

@@ -13,8 +13,9 @@ import textwrap
 from bot.answer import Answer, By, Evidence, Step, Table
 from bot.bar import bar_lines
 from bot.blocks import GLYPHS
-from bot.text import columns, plain, plain_line
+from bot.text import plain, plain_line
 from bot.words import contract_word, headed, say
+from gpudiag.words.columns import cells, cut
 
 SIGNS = re.compile(r"([\\*_~#\[\]<>|!&])")
 
@@ -79,7 +80,7 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     line = ""
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
-        if line and columns(longer) > width:
+        if line and cells(longer) > width:
             out.append(line.rstrip())
             longer = indent + word
         line = longer
@@ -118,14 +119,14 @@ def evidence(item: Evidence, lang: str) -> str:
 
 
 def figure(label: str, value: str, kind_name: str, lang: str, width: int) -> list[str]:
-    pad = " " * max(1, 32 - columns(label))
+    pad = " " * max(1, 32 - cells(label))
     return wrapped(f"  {bare(label)}{pad}{bare(value)}{kind(kind_name, lang)}", width, " " * 34)
 
 
 def table_lines(table: Table, width: int) -> list[str]:
     """Columns as wide as they need; the widest is cut until a line fits."""
     rows = [tuple(bare(text) for text in row) for row in (table.columns, *table.rows)]
-    widths = [max(columns(row[index]) for row in rows) for index in range(len(table.columns))]
+    widths = [max(cells(row[index]) for row in rows) for index in range(len(table.columns))]
     while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > 6:
         widths[widths.index(max(widths))] = max(6, min(max(widths) - 1, width))
     return [
@@ -135,20 +136,9 @@ def table_lines(table: Table, width: int) -> list[str]:
 
 
 def fit(text: str, width: int, right: bool) -> str:
-    if columns(text) > width:
-        text = first_cells(text, width - 1) + "…"
-    pad = " " * (width - columns(text))
-    return pad + text if right else text + pad
-
-
-def first_cells(text: str, width: int) -> str:
-    """As many letters from the beginning as `width` cells hold."""
-    used = 0
-    for at, letter in enumerate(text):
-        used += columns(letter)
-        if used > width:
-            return text[:at]
-    return text
+    text = cut(text, width)
+    space = " " * (width - cells(text))
+    return space + text if right else text + space
 
 
 def markdown(answer: Answer) -> str:

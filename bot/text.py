@@ -55,8 +55,3 @@ def plain(text: object) -> str:
 
 def plain_line(text: str) -> str:
     return "".join(letter for letter in text if unicodedata.category(letter) not in HIDDEN)
-
-
-def columns(text: str) -> int:
-    """Width in character cells: Korean letters take two."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

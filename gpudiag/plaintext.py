@@ -6,13 +6,12 @@ look alike. Colour is added only when asked for, and never carries meaning alone
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from gpudiag.words import language_of, units, words
+from gpudiag.words.columns import WIDTH, cells, cut, pad, wrap
 from gpudiag.words.foreign import plain
 from gpudiag.words.gpus import (
     commands_differ,
@@ -25,7 +24,6 @@ from gpudiag.words.gpus import (
 )
 from gpudiag.words.hosts import host_of, with_hosts
 
-WIDTH = 80
 BAR = 24
 _COLOURS = {"ok": "32", "info": "36", "warning": "33", "critical": "31", "unknown": "35"}
 
@@ -317,60 +315,6 @@ def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:
     if len(bar) <= width:
         return f"[{bar.ljust(width, '.')}]"
     return f"[{bar[:width]}]{bar[width : width * 2]}"
-
-
-# ----------------------------------------------------------------------------------------- columns
-
-
-@lru_cache(maxsize=4096)  # most of a fleet's columns say the same
-def cells(text: str) -> int:
-    """Columns that `text` takes in a terminal: Korean letters take two, combining marks none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
-
-
-def pad(text: str, width: int) -> str:
-    return text + " " * max(0, width - cells(text))
-
-
-def cut(text: str, width: int) -> str:
-    """`text` in at most `width` columns; what is left out is marked with an ellipsis."""
-    if cells(text) <= width:
-        return text
-    kept = ""
-    for character in text:
-        if cells(kept + character) > width - 1:
-            break
-        kept += character
-    return kept.rstrip() + "…"
-
-
-def wrap(text: str, width: int, hang: str = "", indent: str = "") -> list[str]:
-    """Lines of at most `width` columns plus `indent`; further ones start with `hang`, long words are cut."""
-    lines: list[str] = []
-    line = ""
-    for word in _words(text, width - cells(hang)):
-        candidate = f"{line} {word}" if line else (hang + word if lines else word)
-        if line and cells(candidate) > width:
-            lines.append(indent + line)
-            line = hang + word
-        else:
-            line = candidate
-    return [*lines, indent + line] if line else lines
-
-
-def _words(text: str, longest: int) -> Iterator[str]:
-    for word in text.split(" "):
-        while cells(word) > longest > 0:
-            size = longest
-            while cells(word[:size]) > longest:
-                size -= 1
-            yield word[:size]
-            word = word[size:]
-        yield word
 
 
 def _placed(item: dict[str, Any]) -> str:

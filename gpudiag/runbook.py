@@ -15,10 +15,10 @@ from typing import Any
 from gpudiag.examine import default_rules, examine, finding_of
 from gpudiag.explain import explain
 from gpudiag.fleet import Fleet
-from gpudiag.plaintext import WIDTH, wrap
 from gpudiag.rule import Case, Rule
 from gpudiag.window import NotMeasured
 from gpudiag.words import Language, units, words
+from gpudiag.words.columns import WIDTH, wrap
 from gpudiag.words.pages import Page, fill, flowing, page_of
 
 NO_BREAK = "\N{NO-BREAK SPACE}"

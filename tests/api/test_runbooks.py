@@ -9,8 +9,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from gpudiag.plaintext import WIDTH, cells
 from gpudiag.words import words
+from gpudiag.words.columns import WIDTH, cells
 from tests.api.conftest import Api, ReportingNode
 
 

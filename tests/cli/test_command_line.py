@@ -15,8 +15,8 @@ import pytest
 
 from gpudiag.cli import main
 from gpudiag.cli.completion import whole_parser
-from gpudiag.plaintext import WIDTH, cells
 from gpudiag.simulator import fleet
+from gpudiag.words.columns import WIDTH, cells
 from tests.api.conftest import Api, ReportingNode
 
 

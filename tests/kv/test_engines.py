@@ -67,6 +67,34 @@ def test_a_long_request_on_vllm_costs_its_window_and_what_is_in_flight(config, t
     assert answer.bytes_per_request / GIB == pytest.approx(expected, rel=2e-3)
 
 
+@pytest.mark.parametrize(("version", "gib"), [("0.25.1", 45.79), ("0.26.0", 70.79)])
+def test_one_request_of_gemma_4_needs_what_vllm_said_it_does(version, gib):
+    """gemma-4-31b, 262,144 tokens, max_num_batched_tokens 32,768: the update doubled what is in flight."""
+    options = {"max_model_len": 262_144, "max_num_batched_tokens": 32_768, "kv_dtype": "bf16"}
+    answer = ask("gemma-4-31b", engine="vllm", engine_version=version, tokens=262_144, **options)
+
+    assert answer.bytes_per_request / GIB == pytest.approx(gib, abs=0.005)
+
+
+def test_concurrency_of_deepseek_v4_on_eight_gpus():
+    """vLLM 0.25.0, eight B200: 20.43 requests of 1M tokens with --tp 8, 156.9 over the replicas of --dp 8."""
+    options = {
+        "gpu": "B200",
+        "gpu_memory_utilization": 0.95,
+        "max_model_len": 1_048_576,
+        "max_num_batched_tokens": 8192,
+        "max_num_seqs": 256,
+        "kv_dtype": "fp8",
+    }
+    together, apart = (
+        ask("deepseek-v4-flash", engine="vllm", engine_version="0.25.0", **way, **options).max_concurrency
+        for way in ({"tp": 8}, {"dp": 8})
+    )
+
+    assert together == pytest.approx(20.43, rel=0.02)
+    assert 8 * apart == pytest.approx(156.9, rel=0.01)
+
+
 def test_newer_vllm_keeps_two_batches_in_flight():
     old, new = (
         ask(

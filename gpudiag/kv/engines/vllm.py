@@ -20,7 +20,7 @@ from gpudiag.kv.traits.recurrent import N_GRAMS
 
 BLOCK = 16
 LATENT_BLOCK = 64
-TWO_BATCHES_SINCE = (0, 23)  # about: batches in flight doubled with async scheduling
+TWO_BATCHES_SINCE = (0, 26)  # pull request 47728: a window keeps what async scheduling has in flight
 GRAPHS_BEFORE_POOL_SINCE = (0, 21)
 TOKENS_BY_CONCURRENCY_SINCE = (0, 20, 1)
 UTILIZATION_092_SINCE = (0, 30)

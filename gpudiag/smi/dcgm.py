@@ -16,14 +16,14 @@ from collections.abc import Sequence
 
 from gpudiag.model import KernelEvent, MigDevice
 from gpudiag.smi import values as v
-from gpudiag.smi.sheet import MOVING, Draft, Sheet
+from gpudiag.smi.sheet import Draft, Sheet
 from gpudiag.smi.values import Convert
 
 PREFIX = "DCGM_FI_D"
 _METRIC = re.compile(r"\s{0,8}DCGM_FI_(\w{3,60})\{(.{0,2000}?)\}\s{1,40}(\S{1,40})(?:\s+\d{10,13})?\s*")
 _LABEL = re.compile(r'(\w{1,60})="((?:[^"\\]|\\.){0,300})"')
 LOST = 79
-"""The last Xid of a GPU stays on the page: of one that answers, this one is over."""
+"""The last Xid of a GPU stays on the page: of one that works, this one is over."""
 _BLANK = 1e15  # DCGM writes what it does not know as a number near 2^63
 
 _FIELDS: dict[str, tuple[str, Convert]] = {
@@ -103,10 +103,10 @@ def read_exporter(lines: Sequence[str]) -> tuple[list[Sheet], list[KernelEvent],
             events.append((int(labels["gpu"]), event))
     for sheet in sheets:
         _finish(sheet)
-    answering = {
-        gpu.index for sheet in sheets[-1:] for gpu in sheet.gpus if not gpu.values.keys().isdisjoint(MOVING)
+    at_work = {
+        gpu.index for sheet in sheets[-1:] for gpu in sheet.gpus if gpu.values.get("utilization_percent")
     }
-    told = [event for index, event in events if event.number != LOST or index not in answering]
+    told = [event for index, event in events if event.number != LOST or index not in at_work]
     return [sheet for sheet in sheets if sheet.gpus], told, used
 
 
@@ -123,7 +123,7 @@ def _take(sheet: Sheet, field: str, labels: dict[str, str], written: str) -> Ker
     if value is None:
         return None
     if field == "DEV_XID_ERRORS":
-        text = f"DCGM_FI_{field} of GPU {number}: {value:.0f}"
+        text = f"DCGM_FI_{field} of GPU {number}: {value:.0f} (the last one; when is not told)"
         bus = gpu.values.get("bus_id")
         event = KernelEvent(kind="xid", text=text, number=int(value), bus_id=bus, gpu=gpu.index)
         return event if value else None

@@ -26,6 +26,7 @@ MAY_MEAN_THE_BODY = frozenset({400, 403, 406, 413, 415, 422})
 """Statuses by which a proxy or firewall may refuse one body and not the next: its size, or what it says."""
 
 
+SENDING, KEEPING = "sending", "keeping"  # kinds of trouble
 MAKES_A_TOKEN = "gpudiag token create"
 """The command that our API's own words name, where they say which token is wanted."""
 
@@ -58,8 +59,10 @@ class Reporter:
         self._chance = chance or random.Random()
         self._failures = 0
         self._not_before = 0.0
-        self._said: str | None = None
         self._trouble: Trouble | None = None
+        self._said: dict[str, str] = {}  # what was said of sending, and of keeping
+        if spool.problem:
+            self._tell(spool.problem.said, KEEPING)
         self._unlucky: ApiError | None = None  # how something before our API refused the last one
         self._tries = 0  # of the oldest, which it refused
         self.refused = 0
@@ -76,7 +79,8 @@ class Reporter:
 
     def trouble(self, language: str) -> str | None:
         """Why snapshots wait, by the last try; None where none waits."""
-        return self._trouble(language) if self._spool and self._trouble else None
+        waits = self._spool or self._spool.problem
+        return self._trouble(language) if waits and self._trouble else None
 
     def phase(self, interval: float) -> float:
         """A random share of the interval, to wait before the first report."""
@@ -116,13 +120,15 @@ class Reporter:
         self._keep(snapshot)
 
     def _keep(self, snapshot: bytes) -> None:
-        if not self._spool.add(snapshot) and self._spool.problem:
-            self._tell(self._spool.problem.said)
+        if self._spool.add(snapshot):
+            self._said.pop(KEEPING, None)
+        elif self._spool.problem:
+            self._tell(self._spool.problem.said, KEEPING)
 
     def _cannot_read(self, now: float) -> None:
         if self._spool.problem:
             self._back_off(now)
-            self._tell(self._spool.problem.said)
+            self._tell(self._spool.problem.said, KEEPING)
 
     def _try_another(self, oldest: bytes, now: float) -> None:
         """Whether all are refused, which is waited for, or the oldest alone, which is set aside."""
@@ -183,9 +189,8 @@ class Reporter:
             self._back_off(now)
             self._tell_of("failed", error=f"{type(error).__name__}: {error}")
             return False
-        if self._said is not None:
+        if self._said.pop(SENDING, None) is not None:
             self._say(agent_says("again", self._language, count=len(self._spool)))
-            self._said = None
         self._trouble = None
         self._failures = 0
         self._not_before = 0.0
@@ -200,9 +205,9 @@ class Reporter:
     def _tell_of(self, key: str, **values: object) -> None:
         self._tell(lambda language: agent_says(key, language, **values))
 
-    def _tell(self, trouble: Trouble) -> None:
-        """Says a trouble once, until it is over or another one comes."""
+    def _tell(self, trouble: Trouble, of: str = SENDING) -> None:
+        """Says a trouble once, until it is over or another one of its kind comes."""
         self._trouble, line = trouble, trouble(self._language)
-        if line != self._said:
-            self._said = line
+        if line != self._said.get(of):
+            self._said[of] = line
             self._say(line)

@@ -72,6 +72,7 @@ class Spool:
         name = f"{self._next:016d}{_SUFFIX}"
         aside = self._folder / f"{name}.part"
         try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # somebody may have cleaned up
             with open(aside, "wb") as file:
                 file.write(content)
                 file.flush()

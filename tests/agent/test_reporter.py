@@ -229,6 +229,22 @@ def test_a_trouble_is_said_once(server: Server, reporter: Reporter, said: list[s
     assert said == ["nothing listens"]
 
 
+def test_what_cannot_be_sent_nor_kept_is_said_once_each(
+    server: Server, said: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    reporter = Reporter(server, Spool(tmp_path / "file" / "spool"), say=said.append)
+    assert len(said) == 1 and "--spool" in said[0]  # before anything is lost
+
+    server.fails = Unreachable("nothing listens")
+    for number in range(50):
+        reporter.report(b"x", number * 100.0)
+
+    assert said[1:] == ["nothing listens"]
+    assert "--spool" in str(reporter.trouble("en"))
+    assert reporter.lost == 50
+
+
 LARGE = b"x" * 2_000
 
 

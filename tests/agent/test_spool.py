@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -146,6 +147,15 @@ def test_two_that_add_at_one_time_lose_nothing(tmp_path: Path) -> None:
         thread.join()
 
     assert len(set(drained(spool))) == 60
+
+
+def test_a_folder_that_somebody_removed_is_made_again(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool")
+    spool.add(b"gone with the folder")
+    shutil.rmtree(tmp_path / "spool")
+
+    assert spool.add(b"kept") is True
+    assert (spool.oldest(), spool.lost) == (b"kept", 1)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

@@ -393,7 +393,7 @@ def test_history_has_rows_for_charts(node: ReportingNode, api: Api) -> None:
 
 def test_thresholds_of_the_settings_are_in_force(make_api: Callable[..., Api], tmp_path) -> None:  # type: ignore[no-untyped-def]
     config = tmp_path / "gpudiag.toml"
-    config.write_text("[rules.kv-pool-reserved-idle]\nmin_quiet_share = 2.0\n")
+    config.write_text("[rules.kv-pool-reserved-idle]\nmax_change_share = -1.0\n")
     api = make_api(config=str(config))
     ReportingNode("node-3", api).serves_idle_vllm().passes(minutes=6)
 

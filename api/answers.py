@@ -97,7 +97,7 @@ class Answers:
         window, load = state.window, state.load_at(now)
         return {
             "node": plain(state.name),
-            "verdict": self.judge.verdict_at(now, state, language),
+            "verdict": self.judge.wording.verdict_at(now, state, language),
             "gpus": load.gpus,
             "memory_used_bytes": load.memory_used_bytes,
             "memory_total_bytes": load.memory_total_bytes,

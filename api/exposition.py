@@ -68,7 +68,7 @@ OF_THE_SERVER: tuple[tuple[str, str, str, Callable[[Parts], float]], ...] = (
 def _severities(here: Parts, states: Iterable[NodeState]) -> str:
     counts = dict.fromkeys(SEVERITY_ORDER, 0)
     for state in states:
-        counts[here.judge.verdict(state, "en")["severity"]] += 1
+        counts[here.judge.wording.verdict(state, "en")["severity"]] += 1
     values = [(_labels(severity=severity), count) for severity, count in counts.items()]
     return _family("gpudiag_nodes", "gauge", "Nodes by the severity of their verdict.", values)
 

@@ -132,7 +132,11 @@ def _one(judge: Judge, text: str, seen: list[_Seen]) -> Place:
         some = " …" if len(seen) > MOST_NAMED else ""
         nearest = list(dict.fromkeys(choices))[:MOST_NAMED]
         raise Ambiguous("several", nearest, name=plain(text, 80), told=told + some)
-    worst = max(states, key=lambda state: SEVERITY_ORDER.index(judge.verdict(state, "en")["severity"]))
+
+    def severity(state: NodeState) -> int:
+        return SEVERITY_ORDER.index(judge.wording.verdict(state, "en")["severity"])
+
+    worst = max(states, key=severity)
     gpus = {gpu for one in seen if one.state is worst for gpu in one.gpus}
     return Place(worst, next(iter(gpus)) if len(gpus) == 1 else None, called[0], _on(seen))
 

@@ -13,20 +13,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, cast
 
-import msgspec
-
-from api.judging.facts import facts_of, failed
+from api.judging.facts import facts_of
 from api.judging.feed import Feed, in_order
 from api.judging.nodes import FAILED, NodeState, Place, is_silent, place_of_node
 from api.judging.signs import CALM_SECONDS, NEVER_CALM, signs_of
 from api.judging.together import TOGETHER, Together
 from api.judging.windows import UNHEARD_SECONDS, Windows
+from api.judging.wording import Wording
 from api.store import Store, StoreError
 from api.store.snapshots import StoredNode
 from gpudiag.changes import Changes, Key, OpenFinding, reconcile, still_open
 from gpudiag.examine import STALE, Ruleset, judge, precedence, survives_silence
-from gpudiag.explain import explain, verdict_of
-from gpudiag.ledger import ledger_of
 from gpudiag.model import SEVERITY_ORDER, Checkup, Finding, Severity, Snapshot, Unjudged
 from gpudiag.settings import Settings
 from gpudiag.verdict import verdict_of_node
@@ -47,6 +44,7 @@ class Judge:
     def __init__(self, store: Store, settings: Settings, rules: Ruleset, clock: Callable[[], float]) -> None:
         self.store, self.rules, self.clock = store, rules, clock
         self.nodes: dict[str, NodeState] = {row.name: NodeState(row) for row in store.snapshots.nodes()}
+        self.wording = Wording(rules)
         self.feed = Feed(store, clock)
         self.windows = Windows(store, settings, self.feed, clock)
         self.together = Together(store, self.nodes, self.feed, rules, clock)
@@ -239,7 +237,7 @@ class Judge:
         """Have the node's verdict written, as lists show it."""
         if state.told != state.rank:
             state.told, state.changed_at = state.rank, now
-        verdicts = {lang: self.verdict(state, lang) for lang in LANGUAGES}
+        verdicts = {lang: self.wording.verdict(state, lang) for lang in LANGUAGES}
         self.feed.say(state, {"verdicts": verdicts, "gpus": state.load_at(now).gpus})
 
     def hear_decisions(self) -> None:
@@ -282,35 +280,9 @@ class Judge:
     def _order(self, state: NodeState) -> Place:
         rank, known = state.rank, state.order
         if known is None or known[0] is not rank:
-            severity = self.verdict(state, "en")["severity"] if rank is None else rank[0]
+            severity = self.wording.verdict(state, "en")["severity"] if rank is None else rank[0]
             known = state.order = (rank, place_of_node(severity, state.name))
         return known[1]
-
-    def verdict(self, state: NodeState, language: Language) -> dict[str, Any]:
-        """The node's verdict in words, as lists show it."""
-        headlines = state.headlines
-        known = headlines.get(language)
-        if known is None:
-            if state.checkup is None:
-                return self._without_checkup(state, language)
-            known = verdict_of(state.checkup, language, self.rules)
-            headlines[language] = known
-        return known
-
-    def verdict_at(self, now: float, state: NodeState, language: Language) -> dict[str, Any]:
-        """The same, with a silence in it told as old as it is, and not as when it was last judged."""
-        known = self.verdict(state, language)
-        if known["rule"] != STALE or state.checkup is None:
-            return known
-        return verdict_of(_silent_for(state.window.age(now), state.checkup), language, self.rules)
-
-    @staticmethod
-    def _without_checkup(state: NodeState, language: Language) -> dict[str, Any]:
-        """The verdict as the store has it, of a node that was not judged here; else unknown."""
-        if state.rank == FAILED:
-            return failed(language)
-        stored = (state.stored or {}).get("verdicts", {})
-        return stored.get(language) or {**failed(language), "headline": ""}
 
     def said(self, state: NodeState, language: Language, runbooks: str) -> dict[str, Any] | None:
         """The node's diagnosis; the caller holds its lock. None when nothing is kept of it."""
@@ -325,23 +297,10 @@ class Judge:
         if state.checkup is None:
             return None
         try:
-            return self._explained(state, state.checkup, language, runbooks)
+            return self.wording.explained(state, state.checkup, language, runbooks)
         except Exception as error:
             _log(state, error)
             return self._facts(state, error, language, runbooks)
-
-    def _explained(
-        self, state: NodeState, checkup: Checkup, language: Language, runbooks: str
-    ) -> dict[str, Any]:
-        said = state.said.get(language)
-        if said is None:
-            for gpu in state.window.gpus_in_order():
-                ledger = ledger_of(gpu)
-                if ledger is not None:
-                    checkup.ledgers[gpu.index] = ledger
-            found = explain(checkup, language, self.rules, runbooks=runbooks)
-            said = state.said[language] = msgspec.to_builtins(found)
-        return said
 
     def _facts(self, state: NodeState, error: Exception, language: Language, runbooks: str) -> dict[str, Any]:
         known = [one.finding for one in state.open.values()]
@@ -364,19 +323,6 @@ class Judge:
         if state.reports_at(now):
             return window.received_at
         return max(now, window.received_at)
-
-
-def _silent_for(age: float, checkup: Checkup) -> Checkup:
-    """The checkup of a silent node, with that age."""
-    replace = msgspec.structs.replace
-
-    def aged(finding: Finding) -> Finding:
-        if finding.rule != STALE:
-            return finding
-        evidence = [replace(e, value=round(age)) if e.name == "age_seconds" else e for e in finding.evidence]
-        return replace(finding, evidence=evidence)
-
-    return replace(checkup, findings=[aged(finding) for finding in checkup.findings])
 
 
 def _log(state: NodeState, error: Exception) -> None:

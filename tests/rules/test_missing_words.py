@@ -8,10 +8,10 @@ import pytest
 
 from gpudiag.examine import Ruleset, all_rules, examine
 from gpudiag.explain import explain
-from gpudiag.model import Gap, GpuReading, NvmlReading, Snapshot, Unjudged
+from gpudiag.model import Checkup, Gap, GpuReading, NvmlReading, Observed, Snapshot, Unjudged
 from gpudiag.rule import Case, Rule
 from gpudiag.window import Window
-from gpudiag.words import LANGUAGES, words
+from gpudiag.words import LANGUAGES, Language, words
 
 UNJUDGED = [
     pytest.param(rule, case, id=f"{rule.id}: {case.title}")
@@ -46,3 +46,38 @@ def test_gpus_that_the_agent_let_go_of_are_watched_again_by_a_command() -> None:
 
     assert any(entry["enable"].endswith("gpudiag agent resume") for entry in said.gpus[0]["unjudged"])
     assert not any("engine" in entry["enable"] for entry in said.gpus[0]["unjudged"])
+
+
+def verdict_without(*missing: str, language: Language = "en") -> str:
+    """The headline where one rule could not judge for want of these, and no other says anything."""
+    entries = [Unjudged(rule="thermal-hw-slowdown", missing=list(missing), gpu=0)] if missing else []
+    snapshot = Snapshot(node="node-3", taken_at=1e9, gpus=[GpuReading(index=0)])
+    checkup = Checkup(
+        node="node-3",
+        judged_at=1e9,
+        observed=Observed(start=1e9, end=1e9),
+        snapshot=snapshot,
+        unjudged=entries,
+    )
+    return str(explain(checkup, language).gpus[0]["verdict"]["headline"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_bits_of_the_clocks_event_reasons_are_called_by_the_mask_that_has_them(language: Language) -> None:
+    known = words(language).MISSING
+
+    assert verdict_without("hw_thermal", language=language) == verdict_without(
+        "clocks_event_reasons", language=language
+    )
+    assert known["clocks_event_reasons"] in verdict_without("hw_thermal", language=language)
+
+
+def test_what_most_questions_turn_on_is_named_first_and_three_are_enough() -> None:
+    said = verdict_without("fan_percent", "pstate", "power_watts", "utilization_percent")
+
+    assert said == "cannot tell yet: GPU utilization, power draw, fan speed not visible"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_where_nothing_that_decides_is_named_the_verdict_says_so(language: Language) -> None:
+    assert verdict_without(language=language) == words(language).NOT_ENOUGH_BARE

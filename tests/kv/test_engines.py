@@ -95,6 +95,18 @@ def test_concurrency_of_deepseek_v4_on_eight_gpus():
     assert 8 * apart == pytest.approx(156.9, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("version", "pp", "batches"),
+    [("0.25.1", 4, 1), ("0.26.0", 1, 2), ("0.26.0", 4, 4), ("0.33.0", 1, 2), ("0.33.0", 4, 5)],
+)
+def test_a_pipeline_has_more_batches_in_flight(version, pp, batches):
+    options = {"engine": "vllm", "engine_version": version, "max_num_batched_tokens": 2048}
+    answer = ask("gemma-3-27b", pp=pp, tokens=131_072, **options)
+    (told,) = [note.values["tokens"] for note in answer.notes if note.key == "vllm-in-flight"]
+
+    assert told == 2048 * batches
+
+
 def test_newer_vllm_keeps_two_batches_in_flight():
     old, new = (
         ask(

@@ -21,6 +21,7 @@ from gpudiag.kv.traits.recurrent import N_GRAMS
 BLOCK = 16
 LATENT_BLOCK = 64
 TWO_BATCHES_SINCE = (0, 26)  # pull request 47728: a window keeps what async scheduling has in flight
+SECOND_RUNNER_SINCE = (0, 33)  # at the latest; its pipelines have one batch more in flight than stages
 GRAPHS_BEFORE_POOL_SINCE = (0, 21)
 TOKENS_BY_CONCURRENCY_SINCE = (0, 20, 1)
 UTILIZATION_092_SINCE = (0, 30)
@@ -170,8 +171,10 @@ class Vllm(Engine):
     def in_flight(self) -> int:
         """Tokens of a window layer that may be scheduled but not yet freed."""
         version = self.setup.version
-        batches = 2 if version is not None and version >= TWO_BATCHES_SINCE else 1
-        return self.batched_tokens * batches
+        if version is None or version < TWO_BATCHES_SINCE:
+            return self.batched_tokens
+        stages = self.setup.pp
+        return self.batched_tokens * (stages + 1 if version >= SECOND_RUNNER_SINCE else max(2, stages))
 
     @property
     def batched_tokens(self) -> int:

@@ -107,6 +107,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "whole": whole,
     "share": share,
     "held": held,
+    "runs": units.runs,
     "hosts": with_hosts,
     "paint": lambda part: PAINT.get(part, "other"),
 }

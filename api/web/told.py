@@ -58,12 +58,14 @@ def changes_of(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def unjudged_of(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rules that could not say, each once with the GPUs it is about."""
-    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    """What was missing, with what would let it be seen and the rules that wait for it, each with its GPUs."""
+    remedies: dict[tuple[str, str], dict[str, Any]] = {}
     entries = [(None, entry) for entry in diagnosis["unjudged"]]
     entries += [(gpu["index"], entry) for gpu in diagnosis["gpus"] for entry in gpu["unjudged"]]
     for index, entry in entries:
-        group = groups.setdefault((entry["rule"], entry["enable"]), {**entry, "gpus": []})
+        missing, enable = ", ".join(entry["missing"]), entry["enable"]
+        remedy = remedies.setdefault((missing, enable), {"missing": missing, "enable": enable, "rules": {}})
+        gpus = remedy["rules"].setdefault(entry["rule"], [])
         if index is not None:
-            group["gpus"].append(index)
-    return list(groups.values())
+            gpus.append(index)
+    return list(remedies.values())

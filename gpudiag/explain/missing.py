@@ -11,9 +11,11 @@ from gpudiag.words import units
 
 DECISIVE = (
     "utilization_percent", "memory_used_bytes", "memory_total_bytes", "processes", "engine", "power_watts",
-    "power_limit_watts", "samples",
+    "power_limit_watts",
 )  # fmt: skip
 """What is named first when too little was visible: most questions turn on it."""
+
+SAMPLES = "samples"
 
 
 class Missing:
@@ -36,6 +38,8 @@ class Missing:
         absent = self.decisive(gpu)
         if not absent:
             return self.words.NOT_ENOUGH_BARE
+        if absent == [self.called(SAMPLES)]:
+            return self.words.NOT_ENOUGH.format(missing=self.words.TOO_FEW_SAMPLES)
         listed = self.words.MISSING_LIST.format(names=", ".join(absent))
         return self.words.NOT_ENOUGH.format(missing=listed)
 
@@ -49,6 +53,7 @@ class Missing:
         """The three things whose absence decided most, as people call them."""
         entries = [e for e in self.checkup.unjudged if e.gpu == gpu and e.reason != "not_supported"]
         absent = [name for entry in entries for name in entry.missing]
+        absent = [name for name in absent if name != SAMPLES] or absent  # those come by themselves
         absent.sort(key=lambda name: DECISIVE.index(name) if name in DECISIVE else len(DECISIVE))
         return list(dict.fromkeys(self.called(name) for name in absent))[:3]
 

@@ -188,6 +188,7 @@ REASON = {  # why a value is not there, or NVML does not answer
 }
 
 NOT_ENOUGH = "cannot tell yet: {missing}"
+TOO_FEW_SAMPLES = "there are too few samples so far"
 NOT_ENOUGH_BARE = "cannot tell: nothing that decides was visible"
 MISSING_LIST = "{names} not visible"
 UNHEARD = {  # a verdict's headline where a node's newest report is old

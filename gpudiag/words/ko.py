@@ -182,6 +182,7 @@ REASON = {
 }
 
 NOT_ENOUGH = "아직 판단할 수 없습니다: {missing}"
+TOO_FEW_SAMPLES = "샘플이 아직 부족합니다"
 NOT_ENOUGH_BARE = "판단할 수 없습니다: 결정적인 값이 보이지 않습니다"
 MISSING_LIST = "{names} 항목이 보이지 않습니다"
 UNHEARD = {

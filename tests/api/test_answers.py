@@ -26,6 +26,24 @@ def test_a_reserved_pool_that_idles_is_normal(node: ReportingNode, api: Api) -> 
     assert verdict["headline"] == "memory full, util 0%: reserved KV pool, normal"
 
 
+@pytest.mark.parametrize(
+    ("lang", "headline"),
+    [
+        ("en", "cannot tell yet: there are too few samples so far"),
+        ("ko", "아직 판단할 수 없습니다: 샘플이 아직 부족합니다"),
+    ],
+)
+def test_a_node_that_just_began_to_report_is_not_said_to_hide_samples(
+    node: ReportingNode, api: Api, lang: str, headline: str
+) -> None:
+    node.serves_idle_vllm().serves("vllm", requests_running=24.0)
+    node.reports()
+
+    verdict = api.client.diagnosis("node-3", lang=lang)["verdict"]
+
+    assert (verdict["rule"], verdict["headline"]) == ("not-enough-evidence", headline)
+
+
 def test_curl_reads_the_same_in_80_columns(node: ReportingNode, api: Api) -> None:
     node.serves_idle_vllm().passes(minutes=6)
 

@@ -154,6 +154,8 @@ def test_where_nothing_decides_the_page_says_at_once_what_is_missing(odd: Api, b
 
     expect(page.locator(".unjudged")).to_be_visible()
     expect(page.locator(".unjudged")).to_contain_text("GPU utilization")
+    missing = page.locator(".unjudged th[scope=row]").all_inner_texts()
+    assert len(missing) == len(set(missing)), "each is told once, with all rules that wait for it"
     page.context.close()
 
 

@@ -41,12 +41,17 @@ _HINTS = (
     "oom",
     "AER",
     "PCIe Bus Error",
+    "NVSwitch",
 )
 """Of these a line has to hold one before it is looked at closely."""
 
 _BUS = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{1,4}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?"
 _XID = re.compile(rf"\bXid \((?:PCI:)?(?P<bus>{_BUS})[^)\n]{{0,40}}\):\s*(?P<number>\d{{1,6}}),(?P<rest>.*)")
 _SXID = re.compile(rf"\bSXid \((?:PCI:)?(?P<bus>{_BUS})\):\s*(?P<number>\d{{1,6}}),(?P<rest>.*)")
+_FABRIC = re.compile(  # the Fabric Manager's own log
+    r"detected NVSwitch (?P<kind>(?:non-)?fatal) error (?P<number>\d{1,6}) "
+    rf".{{0,80}}pci bus id (?P<bus>{_BUS})"
+)
 _PLUGIN = re.compile(r"\bXid=(?P<number>\d{1,6}) on Device=")  # the Kubernetes device plugin's log
 _PID = re.compile(r"\bpid=(\d{1,10})(?=\D)")  # digits at the end may be cut
 _NAME = re.compile(r"\bname=([^,]{1,100}),")
@@ -103,7 +108,15 @@ def event_of(line: str, at: float | None = None) -> KernelEvent | None:
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     text = text.strip()
-    event = _xid(text) or _sxid(text) or _plugin(text) or _device(text) or _oom_kill(text) or _aer(text)
+    event = (
+        _xid(text)
+        or _sxid(text)
+        or _fabric(text)
+        or _plugin(text)
+        or _device(text)
+        or _oom_kill(text)
+        or _aer(text)
+    )
     if event is None:
         return None
     stamp = _stamp(text)
@@ -219,6 +232,14 @@ def _sxid(text: str) -> KernelEvent | None:
     return KernelEvent(
         kind="sxid", text=text, number=int(match["number"]), bus_id=match["bus"], fatal=_fatal(match["rest"])
     )
+
+
+def _fabric(text: str) -> KernelEvent | None:
+    match = _FABRIC.search(text)
+    if match is None:
+        return None
+    number, fatal = int(match["number"]), match["kind"] == "fatal"
+    return KernelEvent(kind="sxid", text=text, number=number, bus_id=match["bus"], fatal=fatal)
 
 
 def _plugin(text: str) -> KernelEvent | None:

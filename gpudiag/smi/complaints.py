@@ -81,7 +81,8 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"EngineDeadError|EngineCore (?:encountered an issue|failed to start)|Engine core initialization failed", "engine_dead", "unknown_error"),
         (r"out of shared memory|unable to open shared memory object|No space left on device.{0,40}/dev/shm|/dev/shm.{0,60}No space left",
          "shared_memory", "unknown_error"),
-        (r"nvidia-fabricmanager.{0,120}(?:[Ff]ailed|error)", "fabric_manager", "unknown_error"),
+        (r"(?:nvidia|nv)-fabricmanager.{0,120}(?:[Ff]ailed|error)", "fabric_manager", "unknown_error"),
+        (r"\d{1,2}%/\d{1,2}% CPU/GPU|\s100% CPU\s|offloaded (\d{1,3})/(?!\1 )\d{1,3} layers to GPU", "partly_on_cpu", "unknown_error"),
         (r"^Is CUDA available: False", "cuda_no_device", "unknown_error"),
         (r"DefaultCPUAllocator: (?:can't allocate|not enough) memory|ggml_backend_cpu_buffer_type_alloc_buffer: failed|"
          r"failed to allocate CPU buffer|unable to allocate CPU buffer|OOM when allocating tensor .{0,200}by allocator (?:mkl)?cpu\b", "host_memory", "unknown_error"),
@@ -113,7 +114,7 @@ _WORTH = (
     "compatible GPUs", "CUBLAS_STATUS", "CUDNN_STATUS", "cudnn handle", "convolution algorithm", "Watchdog caught",
     "Timed out waiting", "nccl", "unhandled ", "CPUAllocator", "cpu_buffer", "CPU buffer", "oom", "OOM when", "OOMKilled",
     "Out Of Memory", "unsupported toolchain", "runtime", "EngineDead", "EngineCore", "Engine core", "shared memory", "/dev/shm",
-    "fabricmanager", "CUDA available", "instances found", "MIG devices", "create a", "MIG Mode", "another client", "illegal instr", "misaligned addr", "(rev ff)",
+    "fabricmanager", "CUDA available", "% CPU", "layers to GPU", "instances found", "MIG devices", "create a", "MIG Mode", "another client", "illegal instr", "misaligned addr", "(rev ff)",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(

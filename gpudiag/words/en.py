@@ -232,6 +232,8 @@ LINE = {  # a verdict's headline where a line of this kind is all that was paste
     "(/dev/shm)",
     "fabric_manager": "cannot tell how the GPUs are: the Fabric Manager does not run",
     "tests_passed": "cannot tell how the GPUs are now: the tests in this text found no fault",
+    "partly_on_cpu": "cannot tell how the GPUs are: a model, or a part of it, lies in host memory and "
+    "runs on the CPU",
 }
 LINE_NEXT = {  # and what to do next
     "command_not_found": (
@@ -414,6 +416,13 @@ LINE_NEXT = {  # and what to do next
         "A passed test tells of its own minutes and of what it loads: the shortest of DCGM (`-r 1`) only "
         "looks at the set-up. It says nothing of load, memory or the jobs of now. Next: paste `nvidia-smi "
         "-q`, and `sudo dmesg -T | grep -i -E 'nvrm|xid'` where something failed."
+    ),
+    "partly_on_cpu": (
+        "Each token then waits for the CPU: answers are slow and the GPU is mostly idle, which is no fault "
+        "of it. Most often the model with its context is larger than what was free. Next: `nvidia-smi` "
+        "shows who else holds memory; a smaller context (`num_ctx`, `-c`), a smaller quantization or model "
+        "fits more layers. `gpudiag kv MODEL TOKENS on GPU` calculates what it needs. Where all runs on "
+        "the CPU, look in the server's log whether it found the GPU."
     ),
 }
 ALSO = "also seen"

@@ -229,6 +229,8 @@ LINE = {
     "shared_memory": "GPU의 상태는 판단할 수 없습니다: 호스트의 공유 메모리(/dev/shm)가 모자랍니다",
     "fabric_manager": "GPU의 상태는 판단할 수 없습니다: Fabric Manager가 동작하지 않습니다",
     "tests_passed": "GPU의 지금 상태는 판단할 수 없습니다: 이 텍스트의 테스트에서는 고장이 나오지 않았습니다",
+    "partly_on_cpu": "GPU의 상태는 판단할 수 없습니다: 모델의 전부나 일부가 호스트 메모리에 있어 CPU에서 "
+    "실행됩니다",
 }
 LINE_NEXT = {
     "command_not_found": (
@@ -418,6 +420,13 @@ LINE_NEXT = {
         "테스트(`-r 1`)는 설정만 봅니다. 지금의 부하, 메모리, 작업에 대해서는 말하지 않습니다. 다음: "
         "`nvidia-smi -q`의 출력과, 실패한 것이 있으면 `sudo dmesg -T | grep -i -E 'nvrm|xid'`의 출력을 "
         "붙여넣으십시오."
+    ),
+    "partly_on_cpu": (
+        "그러면 토큰마다 CPU를 기다리므로 답이 느리고 GPU는 대부분 쉽니다. GPU의 고장이 아닙니다. 대부분은 "
+        "모델과 컨텍스트가 남아 있던 메모리보다 큰 것입니다. 다음: `nvidia-smi`로 또 누가 메모리를 잡고 "
+        "있는지 보십시오. 컨텍스트(`num_ctx`, `-c`)를 줄이거나 더 작은 양자화나 모델을 쓰면 더 많은 "
+        "레이어가 들어갑니다. 필요한 메모리는 `gpudiag kv MODEL TOKENS on GPU`로 계산합니다. 모두 CPU에서 "
+        "실행된다면 서버 로그에서 GPU를 찾았는지 확인하십시오."
     ),
 }
 ALSO = "함께 보임"

@@ -30,6 +30,7 @@ NOT_FOUND = {
     "env": "env: ‘nvidia-smi’: No such file or directory",
 }
 NOT_FATAL = {
+    "its manager": "detected NVSwitch non-fatal error 12028 on fid 0 on NVSwitch pci bus id 0000:86:00.0",
     "said so": "nvidia-nvswitch3: SXid (PCI:0000:a8:00.0): 12028, Non-fatal, Link 32 egress PRIV error",
     "not said": "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 22013, Severity 0 Engine instance 61",
 }
@@ -75,11 +76,13 @@ LITTLE = {  # what little a line tells
     "engine_dead": "RuntimeError: Engine core initialization failed. See root cause above.",
     "shared_memory": "It is possible that dataloader's workers are out of shared memory. Please try to raise",
     "fabric_manager": "systemd[1]: nvidia-fabricmanager.service: Failed with result 'exit-code'.",
+    "partly_on_cpu": "gemma3:27b    a418f5838eaf    22 GB    31%/69% CPU/GPU    4096    4 minutes from now",
     "bus_no_answer": "3b:00.0 3D controller: NVIDIA Corporation GA102GL [A10] (rev ff)",
 }
 MORE_OF_LITTLE = {  # the same in other words
     "container_without_gpus": 'failed to get sandbox runtime: no runtime for "nvidia" is configured',
     "cuda_no_device": "Is CUDA available: False",
+    "partly_on_cpu": "load_tensors: offloaded 17/49 layers to GPU",
     "engine_dead": "EngineDeadError: EngineCore encountered an issue. See stack trace (above)",
     "oom_kill": "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0.",
     "pod_without_gpu": "requested number of devices unavailable for nvidia.com/gpu. Requested: 1",
@@ -224,3 +227,20 @@ def test_a_command_of_another_card_is_no_fault() -> None:
     said = diagnosis("$ nvidia-smi dmon\nNot supported on the device(s)\nFailed to process command line\n")
 
     assert ("info", "metric-not-supported") == (said.verdict["severity"], said.verdict["rule"])
+
+
+def test_a_fatal_error_in_the_fabric_managers_log_is_one_of_the_switch() -> None:
+    line = (
+        "[ERROR] [tid 7] detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id 00000000:86:00.0"
+    )
+
+    assert "sxid-nvswitch" == diagnosis(line).verdict["rule"]
+
+
+def test_a_model_that_lies_in_the_gpu_whole_is_no_complaint() -> None:
+    for line in (
+        "load_tensors: offloaded 49/49 layers to GPU",
+        "gemma3:4b  a2af6cc3eb7f  6 GB  100% GPU  4096",
+    ):
+        with pytest.raises(NothingOfAGpu):
+            diagnosis(line)

@@ -54,7 +54,7 @@ INSTEAD_OF = {
     "텍스트": "(?<![가-힣])글(에서|에는|에|이|은|을|의|이지)?(?![가-힣])",
 }
 
-SENTENCES_OF_THEIR_OWN = {"filled", "lookalikes", "simulated", "since"}
+SENTENCES_OF_THEIR_OWN = {"filled", "lasts", "lookalikes", "simulated", "since"}
 
 
 def texts(table: object) -> Iterator[str]:

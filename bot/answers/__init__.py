@@ -1,6 +1,7 @@
 """Request + API → Answer, one file per kind of question. Knows no chat system.
 
-To add a verb: its row in `grammar.VERBS`, a function here, its line in `ANSWERS`, its help (`h.NAME`) in words.
+To add a verb: its row in `grammar.VERBS`, a function here, its line in `ANSWERS`, and its help, `h.NAME`, in
+words.
 """
 
 from __future__ import annotations

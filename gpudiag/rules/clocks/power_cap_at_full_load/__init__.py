@@ -14,8 +14,9 @@ def power_cap_at_full_load(
     min_limit_ratio: float = 0.95,
 ) -> Fires | None:
     """The default power limit holds the clocks while the GPU is fully loaded."""
-    utilization = gpu.over("utilization_percent", W5)
-    if utilization.mean < min_utilization_percent:
+    unseen = gpu.node.pasted and gpu.reading.utilization_percent is None
+    utilization = None if unseen else gpu.over("utilization_percent", W5).mean
+    if utilization is not None and utilization < min_utilization_percent:
         return None
     capped = gpu.share("sw_power_cap", W5)
     if capped < min_capped_ratio:
@@ -29,12 +30,14 @@ def power_cap_at_full_load(
     if default is None and not gpu.node.pasted:
         raise NotMeasured("power_limit_default_watts")
     window = W5 if gpu.covers(W5) else None
+    drawn, held = (
+        measured("power_watts", power.mean, of=limit, window=window),
+        measured("capped_ratio", capped, window=window),
+    )
+    if utilization is None:  # nothing draws so much at rest
+        return Fires((drawn, held), severity="info", confidence="possible", variant="load-unseen")
     return Fires(
-        (
-            measured("power_watts", power.mean, of=limit, window=window),
-            measured("utilization_percent", utilization.mean, window=window),
-            measured("capped_ratio", capped, window=window),
-        ),
+        (drawn, measured("utilization_percent", utilization, window=window), held),
         confidence="likely" if window else "possible",
         variant=None if window else "one-sample",
     )

@@ -37,6 +37,19 @@ CASES = [
         confidence="possible",
         variant="one-sample",
     ),
+    Case(
+        "power and limits alone were pasted",
+        lambda: one_sample(utilization_percent=None, power_watts=699.0, clocks_event_reasons=0x4),
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="load-unseen",
+    ),
+    Case(
+        "the same at rest",
+        lambda: one_sample(utilization_percent=None, power_watts=70.0, clocks_event_reasons=0x4),
+        "clear",
+    ),
     Case("the limit was lowered", lambda: _capped(power_limit_watts=400.0, power_watts=398.0), "clear"),
     Case("the flag is set while the GPU draws little", lambda: _capped(power_watts=180.0), "clear"),
     Case(

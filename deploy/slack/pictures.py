@@ -51,7 +51,7 @@ pre { background: #f8f8f8; border: 1px solid #ddd; border-radius: 4px; padding: 
 .button { border: 1px solid #bbb; border-radius: 4px; padding: 4px 12px; font-weight: 700; font-size: 13px; }
 .primary { background: #007a5a; color: #fff; border-color: #007a5a; } .select { color: #616061; font-weight: 400; }
 table { border-collapse: collapse; margin: 6px 0; font-size: 14px; } td, th { border: 1px solid #ddd; padding: 6px 10px;
-      text-align: left; vertical-align: top; } .right { text-align: right; } .mention { background: #f8f2d8; color: #1264a3; }
+      text-align: left; vertical-align: top; } .whole { white-space: nowrap; } .right { text-align: right; } .mention { background: #f8f2d8; color: #1264a3; }
 """
 
 
@@ -116,8 +116,10 @@ def table(one: Json) -> str:
         tag = "th" if number == 0 else "td"
         cells = []
         for at, cell in enumerate(row):
-            right = at < len(settings) and settings[at].get("align") == "right"
-            cells.append(f"<{tag}{' class=right' if right else ''}>{html.escape(cell['text'])}</{tag}>")
+            setting = settings[at] if at < len(settings) else {}
+            looks = "right " if setting.get("align") == "right" else ""
+            looks += "" if setting.get("is_wrapped") else "whole"  # Slack wraps only where it is told to
+            cells.append(f'<{tag} class="{looks.strip()}">{html.escape(cell["text"])}</{tag}>')
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table>{''.join(rows)}</table>"
 

@@ -245,6 +245,8 @@ def open_config(root: Json) -> Config:
         raise KvError("refused-config-empty")
     if "quantization" in root and "producer" in root and "num_hidden_layers" not in root:
         raise KvError("refused-config-quant")
+    if "dim" in root and "n_layers" in root and "hidden_size" not in root and "model_type" not in root:
+        raise KvError("refused-config-params")
     _check(root)
     return Config(root)
 

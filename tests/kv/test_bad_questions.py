@@ -22,6 +22,7 @@ from tests.kv.ask import ask
         ),
         ({"_class_name": "FluxPipeline", "_diffusers_version": "0.30"}, "diffusion pipeline"),
         ({"producer": {"name": "modelopt"}, "quantization": {}}, "post the config.json next to it"),
+        ({"dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8}, "this is params.json"),
         ({"num_hidden_layers": 12}, "num_attention_heads is missing"),
         ({"model_type": "bert", "num_hidden_layers": 12}, "bert is an encoder, which keeps no KV cache"),
         ({"model_type": "rwkv7", "num_hidden_layers": 12}, "unknown type 'rwkv7'"),

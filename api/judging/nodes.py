@@ -20,6 +20,8 @@ STEADY_SECONDS = 2.0  # offsets of clocks that differ by less are the network's 
 TWO_AGENTS_TOLD = 900.0
 MOST_STARTS = 8
 
+NOT_DOUBTED = (float("nan"), float("nan"))
+
 Rank = tuple[str, str]
 """Severity and rule of a verdict."""
 
@@ -59,6 +61,7 @@ class NodeState:
         "changed_at",
         "checkup",
         "current",
+        "doubted",
         "headlines",
         "id",
         "judged_by_clock",
@@ -107,6 +110,7 @@ class NodeState:
         self.waits = False  # the newest snapshot was not judged yet
         self.two_agents_at = -TWO_AGENTS_TOLD
         self.offset = 0.0
+        self.doubted = NOT_DOUBTED  # when a report was sent, and the offset by it alone
         self.last_id = 0
         self.judged_by_clock = 0.0
         self.arrived_at = 0.0  # when its last report came in, however old that was
@@ -143,11 +147,20 @@ class NodeState:
         return abs(self.window.time - self.two_agents_at) < TWO_AGENTS_TOLD
 
     def offset_at(self, sent_at: float | None, received_at: float) -> float:
-        """Server clock minus agent clock: kept steady against the network's delays."""
-        if sent_at is not None:
-            offset = received_at - sent_at
-            if abs(offset - self.offset) >= STEADY_SECONDS:
-                self.offset = 0.0 if abs(offset) < STEADY_SECONDS else offset
+        """Server clock minus agent clock: kept steady against the network's delays.
+
+        A report that waited on its way looks like one by a clock that is behind: two must agree on that.
+        """
+        if sent_at is None or sent_at == self.doubted[0]:
+            return self.offset
+        offset, (_, doubted) = received_at - sent_at, self.doubted
+        self.doubted = NOT_DOUBTED
+        if abs(offset - self.offset) < STEADY_SECONDS:
+            return self.offset
+        if offset < self.offset or abs(offset - doubted) < STEADY_SECONDS or not self.arrived_at:
+            self.offset = 0.0 if abs(offset) < STEADY_SECONDS else offset
+        else:
+            self.doubted = sent_at, offset
         return self.offset
 
     def load_at(self, now: float) -> Load:

@@ -173,6 +173,36 @@ def test_a_wrong_clock_is_measured_and_told(api: Api, node: ReportingNode) -> No
     assert "kv-pool-reserved-idle" in api.open_findings("node-3")
 
 
+def arrive(api: Api, node: ReportingNode, seconds: float, waited: list[float], slow_by: float = 0.0) -> None:
+    """Reports of so long, each of which was on its way for one of `waited`, by a clock that is slow."""
+    for body, late in zip(node.unsent(seconds=seconds), waited, strict=True):
+        taken = json.loads(body)["taken_at"]
+        api.clock.now = max(api.clock.now, taken + late)
+        api.ask(
+            "POST", "/v1/snapshots", changed(body, taken_at=taken - slow_by), {SENT_AT: str(taken - slow_by)}
+        )
+
+
+@pytest.mark.parametrize("waited", [[45.0, 35.0, 25.0, 15.0], [45.0, 0.0, 40.0, 0.0]])
+def test_reports_that_waited_on_their_way_blame_no_clock(
+    api: Api, node: ReportingNode, waited: list[float]
+) -> None:
+    node.serves_idle_vllm()
+    arrive(api, node, 120, [0.1] * 12)
+    arrive(api, node, 40, waited)  # as where the server or the network stood still
+    arrive(api, node, 60, [0.1] * 6)
+
+    assert "clock-skew" not in {item["finding"]["rule"] for item in api.client.findings()["items"]}
+
+
+def test_a_clock_that_is_set_back_is_told_by_the_second_report(api: Api, node: ReportingNode) -> None:
+    node.serves_idle_vllm()
+    arrive(api, node, 120, [0.1] * 12)
+    arrive(api, node, 20, [0.1] * 2, slow_by=600.0)
+
+    assert "clock-skew" in {finding["rule"] for finding in api.client.diagnosis("node-3")["findings"]}
+
+
 def test_the_future_is_refused(api: Api, one: bytes) -> None:
     problem = refused(api, changed(one, taken_at=api.clock.now + 3_600), {SENT_AT: str(api.clock.now)})
 

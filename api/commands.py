@@ -294,6 +294,8 @@ def _private(file: str | None) -> Iterator[Callable[[str], object] | None]:
     if file is None:
         yield None
         return
+    if file == "-":
+        raise WrongOption("token.out.dash")
     try:
         made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -105,7 +105,8 @@ SENTENCES: dict[str, str] = {
     ),
     "too.open": (
         "serve: {host} can be reached by others, and there are no tokens yet; "
-        "make one first (gpudiag token create reader), or stay on 127.0.0.1"
+        "make one first (gpudiag token create reader, with the same --store where one is given), "
+        "or stay on 127.0.0.1"
     ),
     "from.elsewhere": (
         "this form was sent by a page of another site, or a proxy in front does not pass the Host header on; "
@@ -162,6 +163,10 @@ SENTENCES: dict[str, str] = {
         "called silent before it could report again"
     ),
     "store.log.emptied": "store {where}: its log is moved into the file again",
+    "store.network": (
+        "store {where} lies on a network file system ({network}), where SQLite may lose or damage it; "
+        "give it a local disk (--store), or use PostgreSQL"
+    ),
     "store.busy": "store {where} is held by another process; is another gpudiag running on it?",
     "store.closed": "store {where} cannot be opened; may this user write there? See --store",
     "store.disk": "store {where}: the disk fails to read or write ({reason}); see dmesg",
@@ -217,6 +222,9 @@ SENTENCES: dict[str, str] = {
     "token.out": "it is in {file}, for its owner alone to read",
     "token.out.there": (
         "token: {file} is there already, and may hold a token that is in use; --out makes a new file"
+    ),
+    "token.out.dash": (
+        "token: --out wants the name of a new file, not -; without --out the token is printed, once"
     ),
     "token.out.unwritable": (
         "token: {file} cannot be made ({reason}); --out wants a new file in a folder that is there"

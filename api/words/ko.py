@@ -112,7 +112,8 @@ SENTENCES: dict[str, str] = {
     ),
     "too.open": (
         "serve: {host} 주소는 다른 장비에서 접근할 수 있는데 아직 토큰이 없습니다. "
-        "먼저 토큰을 만들거나(gpudiag token create reader) 127.0.0.1을 쓰십시오"
+        "먼저 토큰을 만들거나(gpudiag token create reader, --store를 지정했다면 같은 --store로) "
+        "127.0.0.1을 쓰십시오"
     ),
     "from.elsewhere": (
         "다른 사이트의 페이지가 보낸 양식이거나, 앞에 있는 프록시가 Host 헤더를 전달하지 않습니다. "
@@ -180,6 +181,10 @@ SENTENCES: dict[str, str] = {
         "다시 보고할 시간이 있기 전에는 어떤 노드도 조용하다고 하지 않습니다"
     ),
     "store.log.emptied": "저장소 {where}: 로그를 다시 파일로 옮깁니다",
+    "store.network": (
+        "저장소 {where}: 네트워크 파일 시스템({network})에 있습니다. 여기서는 SQLite 파일이 손상되거나 "
+        "유실될 수 있으니 로컬 디스크를 지정하거나(--store) PostgreSQL을 쓰십시오"
+    ),
     "store.busy": (
         "저장소 {where}: 다른 프로세스가 사용 중입니다. 같은 저장소로 실행 중인 gpudiag가 있는지 확인하십시오"
     ),
@@ -248,6 +253,9 @@ SENTENCES: dict[str, str] = {
     "token.out": "토큰은 {file} 파일에 있고, 소유자만 읽을 수 있습니다",
     "token.out.there": (
         "token: {file} 파일이 이미 있으며, 쓰고 있는 토큰일 수 있습니다. --out에는 없는 파일을 주십시오"
+    ),
+    "token.out.dash": (
+        "token: --out에는 -가 아니라 새 파일의 이름을 주십시오. --out이 없으면 토큰을 한 번 출력합니다"
     ),
     "token.out.unwritable": (
         "token: {file} 파일을 만들 수 없습니다({reason}). --out에는 이미 있는 폴더의 파일을 주십시오"

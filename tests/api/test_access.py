@@ -238,7 +238,11 @@ def test_no_file_is_written_over_by_a_token(tmp_path: Path, capsys: pytest.Captu
     file, store = tmp_path / "token", tmp_path / "store.sqlite3"
     file.write_text("in use")
 
-    for out, said in ((file, "is there already"), (tmp_path / "none" / "token", "cannot be made")):
+    for out, said in (
+        (file, "is there already"),
+        (tmp_path / "none" / "token", "cannot be made"),
+        ("-", "the name of a new file, not -"),
+    ):
         assert main(["token", "--store", f"sqlite:///{store}", "create", "reader", "--out", str(out)]) == 2
         assert said in capsys.readouterr().err
     assert file.read_text() == "in use"
@@ -317,7 +321,7 @@ def test_the_store_holds_no_token(api: Api) -> None:
 
 def test_an_open_address_wants_tokens_first(api: Api) -> None:
     for host in ("0.0.0.0", "::", "10.1.2.3", "gpu.example.org"):
-        with pytest.raises(TooOpen, match="token create"):
+        with pytest.raises(TooOpen, match="token create reader, with the same --store"):
             check_binding(host, api.parts.store)
     for host in ("127.0.0.1", "::1", "localhost"):
         check_binding(host, api.parts.store)

@@ -59,7 +59,8 @@ def test_a_token_is_made_listed_and_revoked_in_korean(
         (["create", "reader", "node-3"], "reader 토큰은 노드에 묶이지 않습니다"),
         (["create", "reader", "--from", "/nowhere/token"], "/nowhere/token 파일을 읽을 수 없습니다"),
         (["create", "reader", "--out", "/nowhere/token"], "/nowhere/token 파일을 만들 수 없습니다"),
-        (["create", "reader", "--out", "/dev/null"], "/dev/null 파일이 이미 있습니다"),
+        (["create", "reader", "--out", "/dev/null"], "/dev/null 파일이 이미 있으며"),
+        (["create", "reader", "--out", "-"], "새 파일의 이름을 주십시오"),
     ],
 )
 def test_what_makes_no_token_is_told_in_korean(

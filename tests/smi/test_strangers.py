@@ -102,3 +102,9 @@ def test_words_about_errors_are_no_errors(text: str) -> None:
         found = []
 
     assert [] == found
+
+
+def test_a_tool_of_which_other_lines_are_read_is_not_called_unread() -> None:
+    said = [refused(OTHERS["NCCL"], language) for language in ("en", "ko")]
+
+    assert "these lines of it are not read" in said[0] and "이 내용을 읽지 않습니다" in said[1]

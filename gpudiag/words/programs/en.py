@@ -8,14 +8,14 @@ REFUSED = {  # what cannot be read, and what to do
         "as it stands: `nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
         "utilization.gpu,memory.used,memory.total --format=csv -l 1`, or "
         "`sudo dmesg -T | grep -i -E 'nvrm|xid'`. Of a program's own errors those about GPU memory are "
-        "read, such as CUDA out of memory; paste all of it"
+        "read, such as CUDA out of memory, and some lines of Kubernetes, Slurm and NCCL; paste all of it"
     ),
     "other-vendor": (
         "this looks like {tool}, and gpudiag reads NVIDIA GPUs only: it can say nothing of these devices"
     ),
     "other-tool": (
-        "this looks like {tool}, which is not read. What the driver says of the same machine is read: "
-        "paste `nvidia-smi -q`, and `sudo dmesg -T | grep -i -E 'nvrm|xid'` where something failed"
+        "this looks like {tool}; these lines of it are not read. What the driver says of the same machine "
+        "is: paste `nvidia-smi -q`, and `sudo dmesg -T | grep -i -E 'nvrm|xid'` where something failed"
     ),
     "nothing-came": (
         "nothing came on standard input. Errors do not pass a pipe by themselves; send them along: "
@@ -158,7 +158,7 @@ DONE = {  # what a command says that did what it was told
     "agent-holds": {
         "released": "released",
         "watched": "watched",
-        "unreachable": "not reachable (gpudiag why)",
+        "unreachable": "not reachable, or it has none (gpudiag why)",
     },
     "agent-resumed": "The agent watches the GPUs again.",
     "agent-released": (

@@ -9,14 +9,15 @@ REFUSED = {
         "`nvidia-smi`, `nvidia-smi -q`, `nvidia-smi --query-gpu=timestamp,index,"
         "utilization.gpu,memory.used,memory.total --format=csv -l 1`, "
         "`sudo dmesg -T | grep -i -E 'nvrm|xid'`. "
-        "프로그램의 자체 오류는 CUDA out of memory 같은 GPU 메모리 오류만 읽습니다. 메시지 전체를 "
+        "프로그램의 자체 오류는 CUDA out of memory 같은 GPU 메모리 오류와 Kubernetes, Slurm, NCCL의 "
+        "일부 줄만 읽습니다. 메시지 전체를 "
         "붙여넣으십시오"
     ),
     "other-vendor": (
         "{tool} 출력으로 보입니다. gpudiag는 NVIDIA GPU만 읽으므로 이 장치에 대해서는 판단하지 못합니다"
     ),
     "other-tool": (
-        "{tool} 출력으로 보이며, gpudiag는 이것을 읽지 않습니다. 같은 장비에서 드라이버가 알려 주는 것을 "
+        "{tool} 출력으로 보이며, gpudiag는 이 내용을 읽지 않습니다. 같은 장비에서 드라이버가 알려 주는 것을 "
         "붙여넣으십시오: `nvidia-smi -q`, 실패가 있었다면 `sudo dmesg -T | grep -i -E 'nvrm|xid'`"
     ),
     "nothing-came": (
@@ -173,7 +174,7 @@ DONE = {
     "agent-holds": {
         "released": "놓아 줌",
         "watched": "관찰 중",
-        "unreachable": "접근할 수 없음(gpudiag why)",
+        "unreachable": "접근할 수 없거나 없음(gpudiag why)",
     },
     "agent-resumed": "에이전트가 GPU를 다시 관찰합니다.",
     "agent-released": (

@@ -11,8 +11,8 @@ from api.judging.nodes import FAILED, NodeState
 from gpudiag.examine import STALE, Ruleset
 from gpudiag.explain import explain, verdict_of
 from gpudiag.ledger import ledger_of
-from gpudiag.model import Checkup, Finding
-from gpudiag.words import Language
+from gpudiag.model import Checkup
+from gpudiag.words import Language, units
 
 
 class Wording:
@@ -37,7 +37,10 @@ class Wording:
         known = self.verdict(state, language)
         if known["rule"] != STALE or state.checkup is None:
             return known
-        return verdict_of(_silent_for(state.window.age(now), state.checkup), language, self._rules)
+        # All else stays as it was said: a silent fleet would be put into words anew each second.
+        moments = (state.checkup.judged_at, now)
+        told, age = (units.age(state.window.age(at), language) for at in moments)
+        return known if told == age else {**known, "headline": known["headline"].replace(told, age, 1)}
 
     @staticmethod
     def _without_checkup(state: NodeState, language: Language) -> dict[str, Any]:
@@ -60,16 +63,3 @@ class Wording:
             found = explain(checkup, language, self._rules, runbooks=runbooks)
             said = state.said[language] = msgspec.to_builtins(found)
         return said
-
-
-def _silent_for(age: float, checkup: Checkup) -> Checkup:
-    """The checkup of a silent node, with that age."""
-    replace = msgspec.structs.replace
-
-    def aged(finding: Finding) -> Finding:
-        if finding.rule != STALE:
-            return finding
-        evidence = [replace(e, value=round(age)) if e.name == "age_seconds" else e for e in finding.evidence]
-        return replace(finding, evidence=evidence)
-
-    return replace(checkup, findings=[aged(finding) for finding in checkup.findings])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Any, cast
@@ -21,9 +22,13 @@ from api.problems import handle_errors, read_on
 from api.reports.intake import LARGEST_REQUEST
 from api.reports.writer import Writer
 from api.store import Store
+from api.store.outside import network_of
+from api.words import Sentence
 from gpudiag.errors import GpudiagError
 from gpudiag.examine import Ruleset
 from gpudiag.settings import Settings
+
+log = logging.getLogger("gpudiag.api")
 
 
 def default_store() -> str:
@@ -46,6 +51,8 @@ def create_app(
     """
     rules = Ruleset(thresholds=settings.rules)
     store = Store(settings.serve.store or default_store(), alone=True)
+    if store.file is not None and (network := network_of(store.file)) is not None:
+        log.warning("%s", Sentence("store.network", where=store.file, network=network).said("en"))
     judge = (Judge if store.embedded else SharedJudge)(store, settings, rules, clock)
     writer = Writer(store, judge, settings.serve.keep, clock)
     clockwork = Clockwork(writer, judge, settings.serve.keep, clock)

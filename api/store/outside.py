@@ -20,6 +20,10 @@ ONE_TABLE = (3, 33)  # SQLite before that checks the whole file, which takes lon
 SAMPLES = {"snapshots": 8}  # rows looked at; of other tables one
 WAIT_SECONDS = 1.0
 MOST_NAMED = 3
+NETWORK = frozenset((
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "fuse.s3fs", "fuse.glusterfs", "ceph", "fuse.ceph",
+    "lustre", "beegfs", "gpfs", "afs",
+))  # fmt: skip
 
 
 def look(path: Path) -> str | None:
@@ -63,6 +67,24 @@ class KeptLog:
             return None
         self._told_from, self.warning = self._most, None
         return Sentence("store.log.emptied", where=file)
+
+
+def network_of(file: Path, mounts: Path = Path("/proc/self/mountinfo")) -> str | None:
+    """The kind of network file system that a file lies on; None for a local disk, or where nobody tells.
+
+    SQLite's log wants memory that all its readers share, and locks and fsync that hold (sqlite.org/wal.html).
+    """
+    try:
+        lines = mounts.read_text().splitlines()
+    except OSError:
+        return None
+    place, best, kind = file.absolute().resolve(), -1, None
+    for line in lines:
+        told, _, source = line.partition(" - ")
+        point = told.split(" ")[4].replace("\\040", " ")
+        if place.is_relative_to(point) and len(point) >= best:  # the last one mounted on a place counts
+            best, kind = len(point), source.split(" ")[0]
+    return kind if kind in NETWORK else None
 
 
 def log_of(file: Path) -> Path:

@@ -17,7 +17,7 @@ import pytest
 
 from api.store import Store, StoreCorrupt, StoreError
 from api.store.engine import MOST_LOG_BYTES, PAGE_BYTES
-from api.store.outside import log_of
+from api.store.outside import log_of, network_of
 from api.store.snapshots import NewSnapshot
 
 NOW = 1_764_400_000.0
@@ -232,3 +232,30 @@ def test_a_log_that_another_program_keeps_is_told_with_its_size_and_who_it_is(
     assert f"(pid {reader.pid})" in told.said("ko")
     assert ended is not None and store.kept_log.warning is None
     assert Path(f"{file}-wal").stat().st_size <= MOST_LOG_BYTES
+
+
+MOUNTS = """22 1 253:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+40 22 0:40 / /srv/shared rw shared:2 - nfs4 10.0.0.5:/export rw,vers=4.2
+41 40 0:41 / /srv/shared/fast rw - xfs /dev/nvme0n1 rw
+42 22 0:42 / /mnt/two\\040words rw - cifs //nas/share rw
+43 22 0:43 / /data rw - nfs 10.0.0.5:/old rw
+44 43 0:44 / /data rw - ext4 /dev/sdb rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "network"),
+    [
+        ("/var/lib/gpudiag/store.sqlite3", None),
+        ("/srv/shared/gpudiag/store.sqlite3", "nfs4"),
+        ("/srv/sharedlike/store.sqlite3", None),
+        ("/srv/shared/fast/store.sqlite3", None),
+        ("/mnt/two words/store.sqlite3", "cifs"),
+        ("/data/store.sqlite3", None),
+    ],
+)
+def test_a_file_on_a_network_is_known(tmp_path: Path, file: str, network: str | None) -> None:
+    (tmp_path / "mountinfo").write_text(MOUNTS)
+
+    assert network_of(Path(file), tmp_path / "mountinfo") == network
+    assert network_of(Path(file), tmp_path / "nowhere") is None

@@ -136,7 +136,7 @@ def _guard(app: Flask, gate: Gate) -> None:
                 only_options(OPTIONS[_question()])
                 return written_runbook((request.view_args or {})["rule"], kind)
             if endpoint == "web.runbooks" and written_kind("text/plain"):
-                only_options(("lang",))
+                only_options(("lang", "q"))
                 return written_list()
         except GpudiagError as error:  # said in our way: the pages' own handler would answer HTML
             return problem_of(error)

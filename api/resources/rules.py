@@ -10,8 +10,10 @@ from flask import Blueprint, Response, request
 from api.parts import parts
 from api.problems import NoSuch
 from api.resources.asked import json_answer, language, text_answer
+from api.web.words import SENTENCES
 from api.words import Sentence
 from gpudiag.rule import Rule
+from gpudiag.rule_search import LONGEST, search
 from gpudiag.runbook import about, list_text, markdown, page_text
 from gpudiag.words import Language
 from gpudiag.words.foreign import plain
@@ -64,9 +66,15 @@ def written_kind(*kinds: str) -> str | None:
 
 
 def written_list() -> Response:
-    """The list of rules as plain text."""
+    """The list of rules as plain text; with `q` those that have its words, after how many they are."""
     here = parts()
-    return text_answer(list_text(here.answers.rules.rules, language(here.settings.serve.lang)))
+    known, lang = here.answers.rules.rules, language(here.settings.serve.lang)
+    asked = plain(request.args.get("q", "").strip(), LONGEST)
+    if not asked:
+        return text_answer(list_text(known, lang))
+    found = search(known, asked)
+    count = SENTENCES[lang]["search_count"].format(count=len(found), known=len(known))
+    return text_answer(f"{count}\n\n{list_text(found, lang)}" if found else f"{count}\n")
 
 
 def written_runbook(rule: str, kind: str) -> Response:

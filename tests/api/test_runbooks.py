@@ -76,6 +76,17 @@ def test_the_list_of_rules_by_curl_is_text(api: Api, language: str, line: str) -
     assert max(cells(line) for line in listed.splitlines()) <= WIDTH
 
 
+@pytest.mark.parametrize(
+    ("language", "asked", "said"),
+    [("en", "xid%2079", " 1 of "), ("ko", "xid+79", " 1개\n"), ("en", "nothing-so-called", "0 of ")],
+)
+def test_rules_are_searched_by_curl_too(api: Api, language: str, asked: str, said: str) -> None:
+    found = api.ask("GET", f"/runbooks?q={asked}&lang={language}", headers={"Accept": "*/*"})
+
+    assert said in f" {found}"
+    assert ("gpu-lost-bus" in found, "persistence-off" in found) == ("79" in asked, False)
+
+
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_a_diagnosis_as_text_names_a_runbook_that_opens(api: Api, node: ReportingNode, language: str) -> None:
     node.serves_idle_vllm()

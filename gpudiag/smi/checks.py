@@ -17,9 +17,9 @@ from gpudiag.model import FailedTest
 
 MOST_TESTS = 64
 LONGEST_REASON = 400
+CELLS = 4  # of a row: nothing, the test, its result, nothing
 
 _DIAG = re.compile(r"\s*\|\s?Diagnostic\s{5,40}\|\s?Result\s{5,80}\|\s*")
-_ROW = re.compile(r"\s*\|\s?(.{25,27}?)\s?\|\s?(.{20,120}?)\s*\|\s*")
 _FAILED = re.compile(r"Fail\b(?: - (?:All|GPUs?: ([\d, ]{1,200})))?")
 _FAILED_GPU = re.compile(r"GPU(\d{1,3}): Fail\b.{0,80}")
 _BURN = re.compile(r"\s*GPU (\d{1,3}): (OK|FAULTY)\s*")
@@ -39,17 +39,17 @@ def _diag(lines: Sequence[str]) -> tuple[list[FailedTest], list[int]]:
     used: list[int] = []
     inside, test, told = False, "", False
     for number, line in enumerate(lines):
-        if _DIAG.fullmatch(line):
+        if "Diagnostic" in line and _DIAG.fullmatch(line):
             inside = True
-        row = _ROW.fullmatch(line) if inside else None
-        if row is None:
+        row = line.split("|") if inside else []
+        if len(row) != CELLS:
             inside = inside and line.lstrip()[:1] in ("+", "|")
             if inside:
                 used.append(number)
             continue
         used.append(number)
-        name, result = row[1].strip(), row[2].strip()
-        if name and not name.startswith(("-", "Info", *_TOLD)):
+        name, result = row[1].strip(), row[2].strip()[:LONGEST_REASON]
+        if name and name.partition(":")[0] != "Info" and not name.startswith(("-", *_TOLD)):
             test = name
         told = name.startswith(_TOLD) or (told and not name)
         _take(found, test, result, told)

@@ -68,6 +68,18 @@ def test_passed_tests_are_no_health() -> None:
     )
 
 
+def test_a_test_whose_name_begins_like_a_note_is_a_test() -> None:
+    rows = (
+        ("Inforom", "Fail - All"),
+        ("Info", "GPU 0 Allocated 7 bytes"),
+        ("Error", "GPU 0 A corrupt InfoROM"),
+    )
+
+    assert [("Inforom", None, "GPU 0 A corrupt InfoROM")] == [
+        (test.test, test.gpus, test.reason) for test in failed(diag(*rows))
+    ]
+
+
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_gpu_burn_names_the_faulty_gpu(end: str) -> None:
     text = f"{BURN}\tGPU 0: OK\n\tGPU 1: FAULTY{end}"

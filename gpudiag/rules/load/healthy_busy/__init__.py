@@ -50,6 +50,9 @@ def healthy_busy(
         return Fires(seen, severity="info", confidence="possible", variant="waits")
     if busy < min_some_percent:
         return None
+    answered = _answered(gpu)
+    if answered:
+        return Fires((*seen, *answered), confidence=confidence(gpu), variant="requests")
     try:
         proof = real_work(gpu, min_power_share, min_memory_percent, min_active_ratio)
     except NotMeasured:
@@ -119,13 +122,31 @@ def _waits(gpu: GpuWindow) -> bool:
     return any(e.share("waits", W5) >= 0.5 for e in gpu.engines if e.reading.requests_waiting is not None)
 
 
+def _answered(gpu: GpuWindow) -> tuple[Evidence, ...]:
+    """Requests that ended, where nothing but engines is here and all of them answer; else nothing."""
+    engines = gpu.engines
+    pids = {pid for engine in engines for pid in engine.pids}
+    if not engines or _queues(gpu) or any(p.reading.pid not in pids for p in gpu.users.at_work):
+        return ()
+    found = []
+    for engine in engines:
+        reading = engine.reading
+        counted = reading.metrics_ok and reading.requests_finished_total is not None
+        if not counted or not engine.covers(W5) or not engine.rise("requests_finished_total", W2):
+            return ()
+        ended = round(engine.rise("requests_finished_total", W5))
+        found.append(measured("requests_finished", ended, window=W5, source=reading.name))
+    return tuple(found)
+
+
 def _queues(gpu: GpuWindow, min_waiting: float = 2.0, min_ratio: float = 0.25) -> bool:
     """Requests wait nearly all the time, and not just one or two, as they do at any busy server."""
     for engine in gpu.engines:
         reading = engine.reading
         if reading.requests_waiting is None or reading.waiting_reason == "deferred":
             continue
-        waiting, running = engine.over("requests_waiting", W5).mean, engine.over("requests_running", W5).mean
+        waiting = engine.over("requests_waiting", W5).mean
+        running = 0.0 if reading.requests_running is None else engine.over("requests_running", W5).mean
         if engine.share("waits", W5) >= 0.8 and waiting >= max(min_waiting, min_ratio * running):
             return True
     return False

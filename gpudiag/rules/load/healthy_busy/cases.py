@@ -74,6 +74,19 @@ def _long_answers() -> Window:
     return s.passes(minutes=6).window
 
 
+def _triton(waiting: float = 0.0, beside: bool = False, silent_minutes: float = 0) -> Window:
+    s = Situation()
+    s.gpu(0).shows(memory_used_bytes=30 * GIB, utilization_percent=55.0, power_watts=240.0)
+    s.runs({0: 20 * GIB}, pid=6200, name="tritonserver", command="tritonserver")
+    if beside:
+        s.runs({0: 5 * GIB}, pid=6300, name="python3", command="python3 other.py")
+    unsaid = dict.fromkeys(["requests_running", "kv_used_ratio", "generation_tokens_total"])
+    s.serves("triton", {"requests_finished_total": 200.0}, pid=6200, gpus=[0], requests_waiting=waiting,
+             prompt_tokens_total=None, **unsaid)  # fmt: skip
+    s.passes(minutes=6).rates.clear()
+    return s.passes(minutes=silent_minutes).window
+
+
 CASES = [
     Case(
         "load that rises and falls, and no power shown",
@@ -118,6 +131,28 @@ CASES = [
         ),
         "fires",
         severity="ok",
+    ),
+    Case("a Triton server answers requests", _triton, "fires", severity="ok", variant="requests"),
+    Case(
+        "a Triton server that answered none for three minutes",
+        lambda: _triton(silent_minutes=3),
+        "fires",
+        severity="info",
+        variant="some-work",
+    ),
+    Case(
+        "a Triton server whose queue stays long",
+        lambda: _triton(waiting=40.0),
+        "fires",
+        severity="info",
+        variant="some-work",
+    ),
+    Case(
+        "a Triton server that answers, beside a program of unknown kind",
+        lambda: _triton(beside=True),
+        "fires",
+        severity="info",
+        variant="some-work",
     ),
     Case("training at high power", _training, "fires", severity="ok", variant="progress-unseen"),
     Case(

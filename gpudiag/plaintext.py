@@ -7,7 +7,7 @@ look alike. Colour is added only when asked for, and never carries meaning alone
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from gpudiag.words import language_of, units, words
@@ -36,13 +36,15 @@ def diagnosis_text(
     colour: bool = False,
     site: str = "",
     here: bool = False,
+    past: bool = False,
 ) -> str:
     """One node's answer: the sentence, the state of each GPU, evidence, meaning, next steps.
 
     `site` is where the API is reached: it names only the path of a runbook unless a public URL is set.
     `here`: it is read on the node itself, so that its commands need no host.
+    `past`: it tells of a moment that is over, and says of which.
     """
-    layout = _Layout(language or diagnosis.get("language"), width, colour, site)
+    layout = _Layout(language or diagnosis.get("language"), width, colour, site, past)
     return layout.diagnosis(diagnosis, None if here else host_of(diagnosis))
 
 
@@ -65,11 +67,13 @@ def fleet_text(
 
 
 class _Layout:
-    def __init__(self, language: str | None, width: int, colour: bool, site: str = "") -> None:
+    def __init__(
+        self, language: str | None, width: int, colour: bool, site: str = "", past: bool = False
+    ) -> None:
         self.language = language_of(language)
         self.words = words(self.language)
         self.width, self.colour = width, colour
-        self.site = site.rstrip("/")
+        self.site, self.past = site.rstrip("/"), past
 
     # ---- one node
 
@@ -105,6 +109,8 @@ class _Layout:
                 parts.append(label["experimental"])
         age = diagnosis["observed"].get("age_seconds")
         if age is not None and diagnosis["source"] in ("agent", "simulated"):
+            if self.past:
+                parts.append(label["as_of"].format(time=_clock(_later(diagnosis["observed"]["to"], age))))
             parts.append(label["data_age"].format(age=units.age(age, self.language)))
         parts.append(self.words.SOURCE[diagnosis["source"]])
         return " · ".join(parts)
@@ -331,6 +337,10 @@ def _first(names: Collection[str], most: int) -> str:
 def _clock(moment: str) -> str:
     """An ISO time as people read it."""
     return moment[:16].replace("T", " ") + " UTC"
+
+
+def _later(moment: str, seconds: float) -> str:
+    return (datetime.fromisoformat(moment) + timedelta(seconds=seconds)).isoformat()
 
 
 def _or_na(value: Any, show: Any) -> str:

@@ -63,7 +63,7 @@ def of_node(node: str) -> Response:
     )
     if wants_json():
         return json_answer(said)
-    return text_answer(_text(said, lang))
+    return text_answer(_text(said, lang, past=bool(request.args.get("at"))))
 
 
 @diagnose.get("/diagnose/<namespace>/<pod>")
@@ -93,8 +93,8 @@ def _is_snapshot(body: bytes) -> bool:
     return body[:64].lstrip()[:1] == b"{" and b'"taken_at"' in body
 
 
-def _text(said: dict[str, Any], lang: Language) -> str:
-    return diagnosis_text(said, lang, colour=_colour(), site=request.host_url)
+def _text(said: dict[str, Any], lang: Language, past: bool = False) -> str:
+    return diagnosis_text(said, lang, colour=_colour(), site=request.host_url, past=past)
 
 
 def _colour() -> bool:

@@ -37,7 +37,9 @@ def run(options: argparse.Namespace) -> int:
     here = not options.node
     site = "" if here else terminal.api_address(options.api)
     width, colour = terminal.columns(), terminal.colour()
-    sys.stdout.write(diagnosis_text(diagnosis, language, width=width, colour=colour, site=site, here=here))
+    past = bool(options.at)
+    text = diagnosis_text(diagnosis, language, width=width, colour=colour, site=site, here=here, past=past)
+    sys.stdout.write(text)
     return 0
 
 

@@ -450,6 +450,7 @@ LABEL = {  # headings of every surface
     "runbook": "Runbook",
     "rule": "rule",
     "confidence": "confidence",
+    "as_of": "as of {time}",
     "data_age": "data {age} old",
     "lasts": "for {span}",
     "fleet": "Fleet",

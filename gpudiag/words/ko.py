@@ -452,6 +452,7 @@ LABEL = {
     "runbook": "런북",
     "rule": "규칙",
     "confidence": "신뢰도",
+    "as_of": "{time} 기준",
     "data_age": "{age} 전 데이터",
     "lasts": "{span}째",
     "fleet": "전체 노드",

@@ -10,6 +10,7 @@ from urllib.request import urlopen
 import pytest
 
 from gpudiag.client import Client, NotFound, Refused
+from gpudiag.explain import iso
 from gpudiag.rules.situations import GIB
 from tests.api.conftest import Api, ReportingNode
 
@@ -326,6 +327,18 @@ def test_the_past_is_judged_again(node: ReportingNode, api: Api) -> None:
     assert api.client.diagnosis("node-3")["verdict"]["severity"] == "critical"
     assert api.client.diagnosis("node-3", at=before)["verdict"]["rule"] == "kv-pool-reserved-idle"
     assert api.client.diagnosis("node-3", at="4m")["verdict"]["rule"] == "kv-pool-reserved-idle"
+
+
+def test_a_look_at_the_past_says_of_which_moment_it_is(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=8)
+    then = iso(api.clock.now - 240)[:16].replace("T", " ")
+
+    def said(question: str) -> str:
+        return " ".join(api.ask("GET", f"/diagnose/node-3{question}", headers={"Accept": "*/*"}).split())
+
+    assert f"as of {then} UTC · data " in said("?at=4m")
+    assert f"{then} UTC 기준 · " in said("?at=4m&lang=ko")
+    assert "as of" not in said("")
 
 
 def rules_in(said: dict[str, Any]) -> list[str]:

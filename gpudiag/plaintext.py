@@ -286,10 +286,9 @@ class _Layout:
 
     def loads(self, items: list[dict[str, Any]], now: float) -> list[str]:
         """A line for each node, in columns: GPUs, memory held, utilization, since when, how old."""
-        rows = [self.load(item, now) for item in items]
-        widths = [max(map(cells, set(column))) for column in zip(*rows, strict=True)]
-        lines = ["    " + "  ".join(map(pad, row, widths)).rstrip() for row in rows]
-        fits = 4 + sum(widths) + 2 * len(widths) - 2 <= self.width
+        columns = [_aligned(column) for column in zip(*[self.load(item, now) for item in items], strict=True)]
+        lines = ["    " + "  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+        fits = 4 + sum(cells(column[0]) + 2 for column in columns) - 2 <= self.width
         return lines if fits else [cut(line, self.width) for line in lines]
 
     def load(self, item: dict[str, Any], now: float) -> tuple[str, ...]:
@@ -304,6 +303,13 @@ class _Layout:
             "" if lasts is None else label["lasts"].format(span=units.age(lasts, self.language)),
             label["data_age"].format(age=units.age(item["age_seconds"], self.language)),
         )
+
+
+def _aligned(column: tuple[str, ...]) -> list[str]:
+    """Texts below one another, all as wide as the widest; a fleet's say the same again and again."""
+    width = max(map(cells, set(column)))
+    padded = {text: pad(text, width) for text in set(column)}
+    return [padded[text] for text in column]
 
 
 def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:

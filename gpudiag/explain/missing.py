@@ -8,6 +8,7 @@ from gpudiag.examine import STALE
 from gpudiag.explain.findings import Findings
 from gpudiag.model import CLOCKS_EVENT, Finding, Unjudged
 from gpudiag.words import units
+from gpudiag.words.lines import Line, lines
 
 DECISIVE = (
     "utilization_percent", "memory_used_bytes", "memory_total_bytes", "processes", "engine", "power_watts",
@@ -29,7 +30,7 @@ class Missing:
         """The verdict's headline where nothing decides."""
         line, a_list = self.telling_line(), self.a_list()
         if line is not None:
-            return self.words.LINE[line]
+            return line.headline
         if a_list is not None:
             return self.findings.headline(a_list)
         unheard = self.unheard()
@@ -57,13 +58,14 @@ class Missing:
         absent.sort(key=lambda name: DECISIVE.index(name) if name in DECISIVE else len(DECISIVE))
         return list(dict.fromkeys(self.called(name) for name in absent))[:3]
 
-    def telling_line(self) -> str | None:
-        """The kind of line that is all a pasted text has, where it is known what that tells, and what not."""
+    def telling_line(self) -> Line | None:
+        """What is said of the line that is all a pasted text has, where it is known how little that tells."""
         snapshot, paste = self.checkup.snapshot, self.checkup.snapshot.paste
         if paste is None or snapshot.gpus or self.checkup.findings:
             return None
+        known = lines(self.language)
         kinds = [*(paste.errors or ()), *(event.kind for event in snapshot.events)]
-        return next((kind for kind in kinds if kind in self.words.LINE), None)
+        return next((known[kind] for kind in kinds if kind in known), None)
 
     def a_list(self) -> Finding | None:
         """What is said of a text that only lists GPUs, where that is all there is."""

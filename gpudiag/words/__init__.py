@@ -1,8 +1,9 @@
 """Words: how numbers, names and rules read in each language.
 
 pages.py reads a rule's Markdown; units.py writes values; en.py and ko.py hold sentences that belong to no
-rule; foreign.py makes text that came from a machine safe to show; programs/: what programs say of themselves,
-refusals.py: errors in every language. To add a language: its name in `LANGUAGES`, and see CONTRIBUTING.md.
+rule; lines/: what a pasted line that tells little gets; foreign.py makes text that came from a machine safe
+to show; programs/: what programs say of themselves, refusals.py: errors in every language. To add a
+language: its name in `LANGUAGES`, and see CONTRIBUTING.md.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import pytest
 from api import words as server
 from gpudiag import words as answers
 from gpudiag.words import programs
+from gpudiag.words.lines import lines
 from gpudiag.words.refusals import in_language
 
 Sentence = tuple[tuple[str, ...], frozenset[str]]
@@ -47,6 +48,13 @@ def test_every_sentence_has_its_values_in_every_language(part: ModuleType) -> No
 
     assert len(english) > 50
     assert english == korean
+
+
+def test_every_line_that_tells_little_is_told_in_every_language() -> None:
+    english, korean = lines("en"), lines("ko")
+
+    assert list(english) == list(korean)
+    assert "" not in {text for said in (*english.values(), *korean.values()) for text in said}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 from gpudiag.examine import examine
 from gpudiag.explain import Diagnosis, explain
 from gpudiag.smi import NothingOfAGpu, read, window_of
-from gpudiag.words import Language, words
+from gpudiag.words import Language
+from gpudiag.words.lines import lines
 from tests.smi import writers
 from tests.smi.tables import gpu, machine
 
@@ -158,8 +159,8 @@ def test_a_line_that_tells_little_gets_the_next_step(kind: str, line: str) -> No
         said = diagnosis(line, language)
 
         assert ("unknown", "not-enough-evidence") == (said.verdict["severity"], said.verdict["rule"])
-        assert words(language).LINE[kind] == said.verdict["headline"]
-        assert [words(language).LINE_NEXT[kind]] == said.notes
+        assert lines(language)[kind].headline == said.verdict["headline"]
+        assert [lines(language)[kind].next_step] == said.notes
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,7 @@ def test_nccl_without_memory_is_out_of_memory() -> None:
         "n1:7:9 [0] NCCL WARN Cuda failure 2 'out of memory'\nncclUnhandledCudaError: Call failed\n"
     )
 
-    assert words("en").LINE["out_of_memory"] == said.verdict["headline"]
+    assert lines("en")["out_of_memory"].headline == said.verdict["headline"]
 
 
 def test_a_command_of_another_card_is_no_fault() -> None:

@@ -285,7 +285,10 @@ class Writer:
 
     def _set_aside(self, error: StoreCorrupt) -> None:
         aside = self.store.start_afresh()
-        log.error("%s; it was set aside as %s, and an empty store goes on", error, aside)
+        there = aside is not None and aside.exists()  # else it was taken away
+        log.error(
+            "%s; %s empty store goes on", error, f"it was set aside as {aside}, and an" if there else "an"
+        )
         self.trouble = error
         with self.store.writing() as connection:
             now = self.clock()

@@ -148,11 +148,21 @@ class Database:
         """Set a damaged file aside and go on with an empty one; returns where the old one lies."""
         file = self.file
         replaced = file is not None and _inode(file) not in (None, self._inode)
+        if file is not None and _inode(file) != self._inode:
+            self._finish_elsewhere()
         self._drop_writer()
         self.engine.dispose()
         self.damaged = set_aside(self.url, replaced=replaced)
         self.engine = self._opened()
         return self.damaged
+
+    def _finish_elsewhere(self) -> None:
+        """Move what the log holds into the file that is open, whatever its name is now: it was acknowledged."""
+        with contextlib.suppress(SQLAlchemyError, sqlite3.Error, OSError):
+            if self._writer is not None:
+                raw = self._writer.connection.driver_connection
+                assert raw is not None
+                raw.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
         self._drop_writer()

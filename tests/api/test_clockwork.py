@@ -250,3 +250,23 @@ def test_time_that_is_missing_between_two_looks_is_told(wall: float, steady: flo
     assert watch.missed() is None
     assert (said is None) is (told is None)
     assert told is None or (said or "") in told.said("en")
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_what_is_said_of_a_store_that_is_set_aside_names_a_file_that_is_there(
+    api: Api, node: ReportingNode, tmp_path: Path, caplog: pytest.LogCaptureFixture, moved: bool
+) -> None:
+    node.passes(minutes=1)
+    store = tmp_path / "store.sqlite3"
+    store.rename(tmp_path / "elsewhere.sqlite3")
+    if not moved:
+        store.write_bytes(b"another file")
+    api.parts.clockwork.look_now()
+    node.passes(seconds=20)
+
+    assert api.parts.store.snapshots.count() == 2
+    [said] = [record.message for record in caplog.records if "empty store goes on" in record.message]
+    assert moved is ("set aside as" not in said)
+    with sqlite3.connect(tmp_path / "elsewhere.sqlite3") as kept:
+        assert kept.execute("SELECT count(*) FROM snapshots").fetchone() == (6,)
+    kept.close()

@@ -16,14 +16,15 @@ LAID_OUT = {"kv_dtype", "weights_dtype", "tp", "pp", "dp", "engine"}
 def kv(request: Request, asking: Asking) -> Answer:
     options = dict(request.options)
     node = options.pop("gpu", None)
-    card, beside = node, ""
+    card: str | None = node
+    beside: tuple[str, ...] = ()
     if node and node.lower() in known_nodes(node, asking):
         card, beside = card_of(node, asking)
     found = asking.api.kv(
         model=request.words[0], **({"gpu": card} if card else {}), **options, lang=asking.lang
     )
     answer = lay_out(found, request, card, asking)
-    return replace(answer, paragraphs=(*answer.paragraphs, beside)) if beside else answer
+    return replace(answer, paragraphs=(*answer.paragraphs, *beside))
 
 
 def known_nodes(word: str, asking: Asking) -> set[str]:
@@ -33,15 +34,23 @@ def known_nodes(word: str, asking: Asking) -> set[str]:
     return {str(node["node"]).lower() for node in asking.api.nodes(limit=500, lang=asking.lang)["items"]}
 
 
-def card_of(node: str, asking: Asking) -> tuple[str, str]:
-    """The card of a node's first GPU (as GiB it really has), and the pool that is measured there."""
+def card_of(node: str, asking: Asking) -> tuple[str, tuple[str, ...]]:
+    """The card of a node's first GPU (as GiB it really has), and what is in use and measured there.
+
+    The answer is of the whole card: that a model fits on it does not say that it fits beside what runs.
+    """
     gpus = asking.api.diagnosis(node, lang=asking.lang).get("gpus") or []
     reading = (gpus[0].get("readings") or {}) if gpus else {}
-    total = reading.get("memory_total_bytes")
+    total, used = reading.get("memory_total_bytes"), reading.get("memory_used_bytes")
     parts = ((gpus[0].get("memory") or {}).get("parts") or []) if gpus else []
     pool = next((part for part in parts if part.get("part") == "kv_pool" and part.get("bytes")), None)
-    beside = asking.say("kv.compared", node=code(node), pool=size(pool["bytes"])) if pool else ""
-    return (f"{total / 2**30:.2f}" if total else str(gpus[0].get("name", "")) if gpus else ""), beside
+    beside = []
+    if total and used is not None:
+        beside.append(asking.say("kv.in.use", node=code(node), used=size(used), total=size(total)))
+    if pool:
+        beside.append(asking.say("kv.compared", node=code(node), pool=size(pool["bytes"])))
+    card = f"{total / 2**30:.4f}" if total else str(gpus[0].get("name", "")) if gpus else ""
+    return card, tuple(beside)
 
 
 def lay_out(found: Json, request: Request, card: str | None, asking: Asking) -> Answer:

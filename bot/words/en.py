@@ -109,6 +109,7 @@ SENTENCES = {
     "p.card": "card",
     "p.edge": "edge of the card",
     "over": "OVER BY {size}",
+    "kv.in.use": "{node}: {used} of {total} are in use now; this answer is for the whole card",
     "kv.compared": "{node}: {pool} of KV pool measured",
     # watching
     "watch.on": "This channel now watches {what}: warnings and faults are posted here, one message each",

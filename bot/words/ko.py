@@ -107,6 +107,7 @@ SENTENCES = {
     "p.card": "카드",
     "p.edge": "카드 끝",
     "over": "{size} 초과",
+    "kv.in.use": "{node}: 지금 {total} 가운데 {used} 사용 중이며, 이 답은 카드 전체를 기준으로 합니다",
     "kv.compared": "{node}: 측정된 KV 풀 {pool}",
     # watching
     "watch.on": "이 채널에서 {what} 감시를 시작했습니다. 경고와 장애가 건마다 메시지 하나로 올라옵니다",

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from bot.answer import Bar
+from bot.answers import answer_text
 from bot.answers.asking import Asking
 from bot.answers.calculator import lay_out
 from bot.bar import bar_lines
 from bot.examples import ExampleApi
+from bot.markdown import terminal
 from bot.request import Request
 from gpudiag.kv import Answer, Question, calculate
 from gpudiag.kv.formula import size
@@ -65,3 +67,16 @@ def test_over_the_pool_and_within_the_card_nothing_is_free() -> None:
 
     assert answer.fits is False
     assert (0, 0) == (part(bar, "free"), bar.over_bytes)
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"), [("en", "are in use now; this answer is for the whole card"), ("ko", "카드 전체")]
+)
+def test_of_a_node_it_is_said_what_is_in_use_there(lang: str, said: str) -> None:
+    asking = Asking(api=ExampleApi(), lang=lang)
+    gpu = asking.api.diagnosis("node-3", lang=lang)["gpus"][0]
+
+    written = terminal(answer_text(f"kv llama-3-8b 8k on node-3 lang={lang}", asking))
+
+    assert said in " ".join(written.split())
+    assert f"{gpu['readings']['memory_used_bytes'] / 2**30:.1f} GiB" in written

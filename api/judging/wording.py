@@ -8,6 +8,7 @@ import msgspec
 
 from api.judging.facts import failed
 from api.judging.nodes import FAILED, NodeState
+from api.words import Sentence
 from gpudiag.examine import STALE, Ruleset
 from gpudiag.explain import explain, verdict_of
 from gpudiag.ledger import ledger_of
@@ -48,7 +49,8 @@ class Wording:
         if state.rank == FAILED:
             return failed(language)
         stored = (state.stored or {}).get("verdicts", {})
-        return stored.get(language) or {**failed(language), "headline": ""}
+        not_yet = Sentence("judge.not.yet").said(language)
+        return stored.get(language) or {**failed(language), "headline": not_yet}
 
     def explained(
         self, state: NodeState, checkup: Checkup, language: Language, runbooks: str

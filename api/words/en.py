@@ -68,6 +68,7 @@ SENTENCES: dict[str, str] = {
         "with a report of the bug."
     ),
     "judge.failed": "cannot tell: gpudiag failed over this node's reports (see the server's log)",
+    "judge.not.yet": "cannot tell yet: its first report is on its way in",
     "oldest": "; the oldest snapshot kept is of {at}",
     # findings, rules, and what people decide
     "finding": "there is no finding {finding!r}; /v1/findings lists them",

@@ -72,6 +72,7 @@ SENTENCES: dict[str, str] = {
         "함께 보내십시오."
     ),
     "judge.failed": "판단할 수 없습니다: 이 노드의 보고를 보다가 gpudiag에 오류가 났습니다(서버 로그 참고)",
+    "judge.not.yet": "아직 판단할 수 없습니다: 첫 보고를 받아들이는 중입니다",
     "oldest": ". 남아 있는 가장 오래된 스냅샷: {at}",
     # 진단, 규칙, 사람이 정한 것
     "finding": "{finding!r} 진단이 없습니다. 목록은 /v1/findings 주소에 있습니다",

@@ -14,6 +14,7 @@ from gpudiag.examine import Ruleset, all_rules
 from gpudiag.model import GpuReading, NvmlReading
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
+from gpudiag.words import Language
 from tests.api.conftest import Api, ReportingNode
 from tests.store.conftest import postgresql, postgresql_server
 from tests.waiting import until
@@ -32,6 +33,22 @@ def test_a_fault_is_told_with_the_report_that_shows_it(api: Api, node: Reporting
     node.reports()
 
     assert opened(api, "gpu-lost-bus") == ["node-3"]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "cannot tell yet: its first report is on its way in"),
+        ("ko", "아직 판단할 수 없습니다: 첫 보고를 받아들이는 중입니다"),
+    ],
+)
+def test_a_node_whose_first_report_was_not_judged_is_not_listed_without_a_word(
+    api: Api, language: Language, said: str
+) -> None:
+    api.parts.answers.judge.add_node(9, "node-9")
+    listed = api.ask("GET", f"/v1/nodes?lang={language}")["items"]
+
+    assert [(item["node"], item["verdict"]["headline"]) for item in listed] == [("node-9", said)]
 
 
 def test_a_new_ecc_error_does_not_wait(api: Api, node: ReportingNode) -> None:

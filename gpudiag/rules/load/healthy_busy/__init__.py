@@ -33,21 +33,8 @@ def healthy_busy(
         return None
     seen: tuple[Evidence, ...] = (measured("utilization_percent", round(busy, 1), window=span),)
     made = _progress(gpu)
-    if made is not None:
-        if not made:
-            return None  # an engine is here and makes nothing: other rules say why
-        seen += made
-        if busy >= min_busy_percent or gpu.over("utilization_percent", W2).mean >= min_busy_percent:
-            if not _queues(gpu):
-                return Fires(seen, confidence=confidence(gpu))
-            return Fires(
-                (*seen, *_waiting(gpu)), severity="info", confidence=confidence(gpu), variant="queues"
-            )
-        if not _waits(gpu):
-            return Fires(seen, confidence=confidence(gpu), variant="part-load")
-        if busy < MOST_PERCENT:
-            return None  # low-util-under-load
-        return Fires(seen, severity="info", confidence="possible", variant="waits")
+    if made is not None:  # where an engine is here and makes nothing, other rules say why
+        return _serving(gpu, busy, (*seen, *made), min_busy_percent) if made else None
     if busy < min_some_percent:
         return None
     answered = _answered(gpu)
@@ -68,6 +55,21 @@ def healthy_busy(
     if busy >= max_light_percent:
         return None  # kernels that wait in a loop look like this: stuck-job, busy-but-inefficient
     return Fires((*seen, *proof), severity="info", confidence="possible", variant="some-work")
+
+
+def _serving(
+    gpu: GpuWindow, busy: float, seen: tuple[Evidence, ...], min_busy_percent: float
+) -> Fires | None:
+    """Its engines make tokens: how busy the GPU is with that, and whether requests wait beside it."""
+    if busy >= min_busy_percent or gpu.over("utilization_percent", W2).mean >= min_busy_percent:
+        if not _queues(gpu):
+            return Fires(seen, confidence=confidence(gpu))
+        return Fires((*seen, *_waiting(gpu)), severity="info", confidence=confidence(gpu), variant="queues")
+    if not _waits(gpu):
+        return Fires(seen, confidence=confidence(gpu), variant="part-load")
+    if busy < MOST_PERCENT:
+        return None  # low-util-under-load
+    return Fires(seen, severity="info", confidence="possible", variant="waits")
 
 
 def _may_be_held_by_heat(gpu: GpuWindow, min_celsius: float) -> bool:
@@ -139,17 +141,18 @@ def _answered(gpu: GpuWindow) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
-def _queues(gpu: GpuWindow, min_waiting: float = 2.0, min_ratio: float = 0.25) -> bool:
+def _queues(gpu: GpuWindow) -> bool:
+    return any(engine.once(_has_queue) for engine in gpu.engines)
+
+
+def _has_queue(engine: EngineWindow, min_waiting: float = 2.0, min_ratio: float = 0.25) -> bool:
     """Requests wait nearly all the time, and not just one or two, as they do at any busy server."""
-    for engine in gpu.engines:
-        reading = engine.reading
-        if reading.requests_waiting is None or reading.waiting_reason == "deferred":
-            continue
-        waiting = engine.over("requests_waiting", W5).mean
-        running = 0.0 if reading.requests_running is None else engine.over("requests_running", W5).mean
-        if engine.share("waits", W5) >= 0.8 and waiting >= max(min_waiting, min_ratio * running):
-            return True
-    return False
+    reading = engine.reading
+    if reading.requests_waiting is None or reading.waiting_reason == "deferred":
+        return False
+    waiting = engine.over("requests_waiting", W5).mean
+    running = 0.0 if reading.requests_running is None else engine.over("requests_running", W5).mean
+    return engine.share("waits", W5) >= 0.8 and waiting >= max(min_waiting, min_ratio * running)
 
 
 def _waiting(gpu: GpuWindow) -> tuple[Evidence, ...]:

@@ -157,7 +157,7 @@ class Database:
         return self.damaged
 
     def _finish_elsewhere(self) -> None:
-        """Move what the log holds into the file that is open, whatever its name is now: it was acknowledged."""
+        """Move what the log holds into the open file, whatever its name is now: it was acknowledged."""
         with contextlib.suppress(SQLAlchemyError, sqlite3.Error, OSError):
             if self._writer is not None:
                 raw = self._writer.connection.driver_connection

@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 NOUNS = {"gpudiag.errors", "gpudiag.model", "gpudiag.kv"}
 VERBS = NOUNS | {f"gpudiag.{name}" for name in (
     "window", "workloads", "gates", "rule", "rules", "examine", "verdict", "explain", "changes", "ledger",
-    "fleet", "words", "smi", "pasted", "plaintext", "why_not", "runbook", "rule_search", "owners", "xid", "resets",
-    "kernel_lines", "charts", "simulator",
+    "fleet", "words", "smi", "pasted", "plaintext", "why_not", "runbook", "rule_search", "owners", "xid",
+    "resets", "kernel_lines", "charts", "simulator",
 )}
 EDGES = VERBS | {f"gpudiag.{name}" for name in ("client", "engines", "settings", "agent", "hub")}
 ALLOWED: list[tuple[str, set[str]]] = [

@@ -189,5 +189,5 @@ class Watch:
         by_clock, lived = self._looked_at[0] - wall, self._looked_at[1] - steady
         if by_clock <= DEAF_SECONDS:
             return None
-        said = "clock.jumped" if by_clock - lived > DEAF_SECONDS else "clock.stood.still"
-        return Sentence(said, span=duration(by_clock, "en"))
+        jumped = by_clock - lived > DEAF_SECONDS
+        return Sentence("clock.jumped" if jumped else "clock.stood.still", span=duration(by_clock, "en"))

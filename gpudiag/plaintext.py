@@ -94,10 +94,10 @@ class _Layout:
         lines += self.processes(diagnosis, gpu)
         lines += self.also(diagnosis, head, same)
         lines += self.changed(diagnosis)
-        lines += self.unjudged(diagnosis)
         notes = [n for n in diagnosis["notes"] if n not in (self.words.LABEL["simulated"], asked)]
         if notes:
             lines += ["", *(line for note in notes for line in wrap(f"* {note}", self.width, "  "))]
+        lines += self.unjudged(diagnosis)
         return "\n".join(lines) + "\n"
 
     def state_line(self, diagnosis: dict[str, Any], head: dict[str, Any] | None) -> str:

@@ -33,8 +33,8 @@ EN: dict[str, str] = {
     "none_hint": "Start an agent on a GPU host:",
     "paste_title": "Explain pasted output",
     "paste_lead": (
-        "Output of nvidia-smi (table, -q, -q -x, CSV, pmon, dmon), kernel log lines, or a program's "
-        "“CUDA out of memory”. Nothing is stored."
+        "Output of nvidia-smi (table, -q, -q -x, CSV, pmon, dmon), kernel log lines, DCGM’s metrics, or what a "
+        "program, a container, Kubernetes or Slurm says of a GPU. Nothing is stored."
     ),
     "paste_label": "Tool output",
     "paste_button": "Explain",
@@ -205,8 +205,8 @@ KO: dict[str, str] = {
     "none_hint": "GPU 호스트에서 에이전트를 시작하십시오.",
     "paste_title": "붙여넣은 출력 설명",
     "paste_lead": (
-        "nvidia-smi 출력(표, -q, -q -x, CSV, pmon, dmon), 커널 로그, 또는 프로그램의 “CUDA out of memory” "
-        "메시지를 붙여넣으십시오. 저장하지 않습니다."
+        "nvidia-smi 출력(표, -q, -q -x, CSV, pmon, dmon), 커널 로그, DCGM 메트릭, 또는 프로그램, 컨테이너, "
+        "Kubernetes, Slurm이 GPU에 관해 남긴 메시지를 붙여넣으십시오. 저장하지 않습니다."
     ),
     "paste_label": "도구 출력",
     "paste_button": "설명 보기",

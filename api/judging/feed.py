@@ -31,8 +31,7 @@ class Pending:
 
     def write(self, store: Store, connection: Connection) -> None:
         store.lock_nodes(connection, {*self.verdicts, *(node_id for node_id, _, _ in self.episodes.values())})
-        for node_id, episode, ended_at in self.episodes.values():
-            store.episodes.save(connection, node_id, episode, ended_at)
+        store.episodes.save_all(connection, self.episodes.values())
         store.episodes.tell(connection, self.feed)
         for state, verdict in self.verdicts.values():
             seen = state.window.received_at

@@ -33,8 +33,8 @@ EN: dict[str, str] = {
     "none_hint": "Start an agent on a GPU host:",
     "paste_title": "Explain pasted output",
     "paste_lead": (
-        "Output of nvidia-smi (table, -q, -q -x, CSV, pmon, dmon), kernel log lines, DCGM’s metrics, or what a "
-        "program, a container, Kubernetes or Slurm says of a GPU. Nothing is stored."
+        "Output of nvidia-smi (table, -q, -q -x, CSV, pmon, dmon), kernel log lines, DCGM’s metrics, or what "
+        "a program, a container, Kubernetes or Slurm says of a GPU. Nothing is stored."
     ),
     "paste_label": "Tool output",
     "paste_button": "Explain",

@@ -120,11 +120,16 @@ def default_rules() -> Ruleset:
 def examine(window: Window, rules: Ruleset | None = None, now: float | None = None) -> Checkup:
     """Judge one node, with the memory ledger of each GPU: all that an answer needs."""
     checkup = judge(window, rules, now)
+    add_ledgers(checkup, window)
+    return checkup
+
+
+def add_ledgers(checkup: Checkup, window: Window) -> None:
+    """Add the memory ledger of each GPU of which there is one."""
     for gpu in window.gpus_in_order():
         ledger = ledger_of(gpu)
         if ledger is not None:
             checkup.ledgers[gpu.index] = ledger
-    return checkup
 
 
 def judge(window: Window, rules: Ruleset | None = None, now: float | None = None) -> Checkup:

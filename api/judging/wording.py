@@ -9,9 +9,8 @@ import msgspec
 from api.judging.facts import failed
 from api.judging.nodes import FAILED, NodeState
 from api.words import Sentence
-from gpudiag.examine import STALE, Ruleset
+from gpudiag.examine import STALE, Ruleset, add_ledgers
 from gpudiag.explain import explain, verdict_of
-from gpudiag.ledger import ledger_of
 from gpudiag.model import Checkup
 from gpudiag.words import Language, units
 
@@ -58,10 +57,7 @@ class Wording:
         """The whole diagnosis of a checkup; the caller holds the node's lock."""
         said = state.said.get(language)
         if said is None:
-            for gpu in state.window.gpus_in_order():
-                ledger = ledger_of(gpu)
-                if ledger is not None:
-                    checkup.ledgers[gpu.index] = ledger
+            add_ledgers(checkup, state.window)
             found = explain(checkup, language, self._rules, runbooks=runbooks)
             said = state.said[language] = msgspec.to_builtins(found)
         return said

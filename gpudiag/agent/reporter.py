@@ -120,9 +120,10 @@ class Reporter:
         self._keep(snapshot)
 
     def _keep(self, snapshot: bytes) -> None:
-        if self._spool.add(snapshot):
+        self._spool.add(snapshot)
+        if self._spool.problem is None:
             self._said.pop(KEEPING, None)
-        elif self._spool.problem:
+        else:
             self._tell(self._spool.problem.said, KEEPING)
 
     def _cannot_read(self, now: float) -> None:

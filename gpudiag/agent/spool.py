@@ -1,13 +1,14 @@
 """Snapshots that could not be sent yet, on disk: bounded, in order, and whole after a crash.
 
 One compressed file per snapshot, written aside, forced to disk and moved into place; its name holds the
-order. When the bound is reached the oldest goes, and the loss is counted.
+order. When the bound is reached, or the disk is full, the oldest go, and the loss is counted.
 
 One that never gets through can be set aside, as a recording that `gpudiag replay` reads or sends.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import threading
@@ -20,6 +21,9 @@ from gpudiag.words.refusals import Refusal
 LARGEST_BYTES = 64 << 20
 ASIDE = "set-aside"
 ASIDE_SHARE = 8  # what is set aside takes an eighth of what may wait
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+BLOCK = 4_096  # what a small file takes of a disk
+MAKE_ROOM = 4  # times the room of a snapshot is freed for it; then whoever fills the disk takes it at once
 _SUFFIX = ".snapshot"
 _NAME = re.compile(rf"[0-9]{{1,17}}{re.escape(_SUFFIX)}")
 
@@ -64,12 +68,48 @@ class Spool:
         return len(self._waiting)
 
     def add(self, snapshot: bytes) -> bool:
-        """Keeps one behind all others; False where the disk does not take it, and then it is lost."""
+        """Keeps one behind all others; False where the disk does not take it, and then it is lost.
+
+        On a full disk it takes the place of the oldest, and `problem` tells that.
+        """
         with self._adding:
             return self._add(zlib.compress(snapshot, 1))
 
     def _add(self, content: bytes) -> bool:
         name = f"{self._next:016d}{_SUFFIX}"
+        try:
+            made_room = self._write_making_room(name, content)
+        except OSError as error:
+            self.problem = _unusable(self._folder, error)
+            self.lost += 1
+            return False
+        self.problem = Refusal("spool-no-room", folder=self._folder) if made_room else None
+        self._next += 1
+        self._waiting.append((name, len(content)))
+        self._size += len(content)
+        while self._size > self._largest and len(self._waiting) > 1:
+            self._drop()
+            self.lost += 1
+        return True
+
+    def _write_making_room(self, name: str, content: bytes) -> bool:
+        """Writes a file; whether old ones, some at most, had to go for it, since the disk is full."""
+        freed = 0
+        while True:
+            try:
+                self._write(name, content)
+            except OSError as error:
+                enough = freed >= MAKE_ROOM * max(BLOCK, len(content))
+                if error.errno not in NO_ROOM or enough or not self._waiting:
+                    raise
+            else:
+                return freed > 0
+            freed += max(BLOCK, self._waiting[0][1])
+            self._drop()
+            self.lost += 1
+
+    def _write(self, name: str, content: bytes) -> None:
+        """Writes a file aside, forces it to disk, moves it into place; where that fails nothing is left."""
         aside = self._folder / f"{name}.part"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # somebody may have cleaned up
@@ -79,19 +119,9 @@ class Spool:
                 os.fsync(file.fileno())
             os.replace(aside, self._folder / name)
             self._sync_folder()
-        except OSError as error:
-            self.problem = _unusable(self._folder, error)
-            self.lost += 1
+        except OSError:
             self._remove(aside)
-            return False
-        self.problem = None
-        self._next += 1
-        self._waiting.append((name, len(content)))
-        self._size += len(content)
-        while self._size > self._largest and len(self._waiting) > 1:
-            self._drop()
-            self.lost += 1
-        return True
+            raise
 
     def oldest(self) -> bytes | None:
         """The snapshot that is to be sent next; a file that a crash has spoilt is passed over as lost.

@@ -245,6 +245,22 @@ def test_what_cannot_be_sent_nor_kept_is_said_once_each(
     assert reporter.lost == 50
 
 
+def test_a_full_disk_is_told_once_while_newer_snapshots_replace_older_ones(
+    server: Server, reporter: Reporter, said: list[str], tmp_path: Path
+) -> None:
+    server.fails = Unreachable("nothing listens")
+    reporter.report(b"one", 0.0)
+    for number in (1, 2, 3):
+        (tmp_path / f"{number:016d}.snapshot.part").symlink_to("/dev/full")  # the first write finds no space
+        reporter.report(b"%d" % number, 0.0)
+    server.fails = None
+    drain(reporter, 100.0)
+
+    assert server.got == [b"3"]
+    assert reporter.lost == 3
+    assert [line for line in said if "no space is left" in line] == said[1:2]
+
+
 LARGE = b"x" * 2_000
 
 

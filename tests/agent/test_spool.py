@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,7 +85,57 @@ def test_names_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
     assert 4 == len(os.listdir(tmp_path))
 
 
-def test_a_full_disk_loses_the_snapshot_and_says_what_to_do(tmp_path: Path) -> None:
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], capture_output=True, text=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=False)
+
+
+def fill(folder: Path) -> Path:
+    """Another program takes all space that is left."""
+    filling = folder / "filling"
+    with contextlib.suppress(OSError), filling.open("wb", buffering=0) as file:
+        while file.write(b"x" * 4_096):
+            pass
+    return filling
+
+
+def test_a_full_disk_drops_the_oldest_and_counts_the_loss(small_disk: Path) -> None:
+    noise = random.Random(1)
+    snapshots = [noise.randbytes(6_000) for _ in range(12)]
+    spool = Spool(small_disk / "spool")
+    for snapshot in snapshots[:3]:
+        spool.add(snapshot)
+    fill(small_disk)
+    kept = [spool.add(snapshot) for snapshot in snapshots[3:]]
+
+    assert kept == [True] * 9
+    assert "no space is left" in str(spool.problem)
+    assert drained(spool) == snapshots[-3:]
+    assert spool.lost == 9
+
+
+def test_a_disk_that_is_full_without_us_loses_the_snapshot_and_nothing_later(small_disk: Path) -> None:
+    spool = Spool(small_disk)
+    filling = fill(small_disk)
+    lost = spool.add(b"lost")
+    filling.unlink()
+
+    assert (lost, spool.add(b"kept")) == (False, True)
+    assert (drained(spool), spool.lost, spool.problem) == ([b"kept"], 1, None)
+
+
+def test_a_file_that_may_not_grow_loses_the_snapshot_and_says_what_to_do(tmp_path: Path) -> None:
     program = """
 import sys
 import threading

@@ -148,6 +148,10 @@ REFUSED = {  # what cannot be read, and what to do
     ),
     "no-door": "the socket {path} cannot be opened ({reason}); commands on this host do not reach the agent",
     "spool-unusable": ("snapshots cannot be kept in {folder}: {reason}. Free space there, or set --spool"),
+    "spool-no-room": (
+        "no space is left in {folder}: the oldest of the snapshots that wait there are dropped and counted "
+        "as lost. Free space there, or set --spool"
+    ),
 }
 DONE = {  # what a command says that did what it was told
     "agent-status": (

@@ -40,6 +40,7 @@ BACKLOG = 4_096
 MOST_CONNECTIONS = 16_384
 OTHER_FILES, FEW_FILES = 256, 2_048
 THREADS = 64
+IDLE_SECONDS = 300.0  # a proxy lets go sooner; whoever reports less often connects anew
 LOOK_SECONDS = 1.0
 SWITCH_SECONDS = 0.0005  # a thread that puts a long answer in words lets the others in so often
 M_ARENA_MAX = -8  # malloc.h of glibc; others ignore it or have no such function
@@ -61,8 +62,10 @@ class Server:
         port: int = 8000,
         at_end: Callable[[Flask], None] = close,
         patience: float = PATIENCE_SECONDS,
+        idle: float = IDLE_SECONDS,
     ) -> None:
-        self.app, self.host, self._at_end, self.patience = app, host, at_end, patience
+        self.app, self.host, self._at_end = app, host, at_end
+        self.patience, self.idle = patience, idle
         self._socket = _listen(host, port)
         self.port = self._socket.getsockname()[1]
         self._thread: threading.Thread | None = None
@@ -106,6 +109,7 @@ class Server:
 
     def _serve(self, handle: Callable[[Any, dict[str, Any]], None], ready: threading.Event) -> None:
         from granian._futures import _new_cbscheduler
+        from granian.http import HTTP1Settings
 
         ended = threading.Event()
         self._signal.add_cb(ended.set)
@@ -120,7 +124,7 @@ class Server:
             30,
             MOST_CONNECTIONS,
             "1",
-            None,
+            HTTP1Settings(header_read_timeout=round(self.idle * 1_000)),  # from one request to the next
             None,
             None,
             False,

@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from api.app import create_app
-from api.server import Server
+from api.server import IDLE_SECONDS, Server
 from gpudiag.client import Busy, Client
 from gpudiag.settings import load
 from tests.waiting import PATIENCE_SECONDS, until
 
 
 @pytest.fixture
-def serve(tmp_path) -> Iterator[Callable[[float], Server]]:  # type: ignore[no-untyped-def]
+def serve(tmp_path) -> Iterator[Callable[..., Server]]:  # type: ignore[no-untyped-def]
     """Start a server with so much patience for a sender that says nothing."""
     made: list[Server] = []
 
-    def start(patience: float) -> Server:
+    def start(patience: float, idle: float = IDLE_SECONDS) -> Server:
         settings = load(None, environ={}, given={"serve": {"store": f"sqlite:///{tmp_path}/store.sqlite3"}})
-        made.append(Server(create_app(settings), port=0, patience=patience).start())
+        made.append(Server(create_app(settings), port=0, patience=patience, idle=idle).start())
         return made[-1]
 
     yield start
@@ -98,6 +98,30 @@ def test_a_sender_that_announces_too_much_and_stops_hears_why(server: Server) ->
         sender.sendall(b"POST /diagnose HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9999999999\r\n\r\nx")
 
         assert b" 413 " in sender.recv(4096).splitlines()[0]
+
+
+@pytest.mark.parametrize("said", [b"", b"GET /healthz HTT", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_a_connection_on_which_no_request_comes_is_closed(serve: Callable[..., Server], said: bytes) -> None:
+    server = serve(PATIENCE_SECONDS, idle=0.5)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as idle:
+        idle.sendall(said)
+        while idle.recv(4096):
+            pass
+
+    with Client(server.url) as client:  # whose connection is closed between two questions
+        for _ in range(2):
+            assert client.nodes()["items"] == []
+            time.sleep(1.0)
+
+
+def test_a_connection_is_not_idle_while_its_request_comes_in(serve: Callable[..., Server]) -> None:
+    server = serve(PATIENCE_SECONDS, idle=0.5)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as sender:
+        sender.sendall(b"POST /diagnose HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 21\r\n\r\n")
+        time.sleep(1.5)
+        sender.sendall(b"No devices were found")
+
+        assert b" 200 " in sender.recv(4096).splitlines()[0]
 
 
 def test_an_answer_reaches_whoever_sends_too_much_to_a_page(server: Server) -> None:

@@ -17,12 +17,13 @@ from api.judging.since import TROUBLE, Since, since_ok
 from api.judging.together import FLEET
 from api.moments import judged_again, moment, span_of
 from api.places import nodes_like, place_of
-from api.problems import BadRequest, NoSuch
+from api.problems import BadRequest, NoSuch, Unprocessable
 from api.reports.writer import Writer
 from api.store import Store, StoreError
 from api.store.decisions import Deed, Mute
 from api.store.episodes import Change
 from api.words import Sentence
+from gpudiag.errors import GpudiagError
 from gpudiag.examine import STALE, Ruleset, examine, observed
 from gpudiag.explain import explain, finding_in_words, iso
 from gpudiag.model import Checkup, Finding, Observed, Snapshot
@@ -296,26 +297,50 @@ class Answers:
 
     def pasted(self, text: bytes, language: Language) -> dict[str, Any]:
         """The diagnosis of pasted tool output; nothing of it is stored."""
-        from gpudiag.pasted import judge
+        from gpudiag.pasted import RulesFail, judge
 
-        return self.of_checkup(judge(text, self.rules), language)
+        try:
+            checkup = judge(text, self.rules)
+        except GpudiagError:
+            raise
+        except RulesFail as failure:
+            return self._facts(failure.snapshot, failure.__cause__, language)
+        except Exception as error:
+            raise _unreadable(error) from error
+        return self._of_checkup(checkup, language)
 
     def of_snapshot(self, snapshot: Snapshot, language: Language) -> dict[str, Any]:
         """The diagnosis of one snapshot; nothing of it is stored."""
         window = Window(snapshot.node)
-        window.add(snapshot)
-        return self.of_window(window, language)
+        try:
+            window.add(snapshot)
+            checkup = examine(window, self.rules)
+        except Exception as error:
+            return self._facts(snapshot, error, language)
+        finally:
+            window.end()
+        return self._of_checkup(checkup, language)
 
-    def of_window(self, window: Window, language: Language) -> dict[str, Any]:
-        said = self.of_checkup(examine(window, self.rules), language)
-        window.end()
+    def _of_checkup(self, checkup: Checkup, language: Language) -> dict[str, Any]:
+        try:
+            said: dict[str, Any] = msgspec.to_builtins(
+                explain(checkup, language, self.rules, runbooks=self.runbooks)
+            )
+        except Exception as error:
+            return self._facts(checkup.snapshot, error, language)
         return said
 
-    def of_checkup(self, checkup: Checkup, language: Language) -> dict[str, Any]:
-        said: dict[str, Any] = msgspec.to_builtins(
-            explain(checkup, language, self.rules, runbooks=self.runbooks)
-        )
-        return said
+    def _facts(self, snapshot: Snapshot, error: Any, language: Language) -> dict[str, Any]:
+        """What was read, where our rules or words fail over it."""
+        log.error("what was pasted cannot be judged", exc_info=error)
+        window = Window(snapshot.node)
+        try:
+            window.add(snapshot)
+            return facts_of(window, (), window.time, error, language, self.rules, self.runbooks, "paste")
+        except Exception:
+            raise _unreadable(error) from error
+        finally:
+            window.end()
 
     # ---- pages
 
@@ -364,6 +389,12 @@ def series_of(window: Window, span: float, metrics: tuple[str, ...]) -> dict[str
         gpus.append({"index": gpu.index, "name": plain(gpu.reading.name) if gpu.reading.name else None,
                      "memory_total_bytes": gpu.reading.memory_total_bytes, "series": series})  # fmt: skip
     return {"node": plain(window.node), "from": iso(window.time - span), "to": iso(window.time), "gpus": gpus}
+
+
+def _unreadable(error: Exception) -> Unprocessable:
+    """What is said where our readers fail over a text."""
+    log.error("what was pasted cannot be read", exc_info=error)
+    return Unprocessable("paste.unreadable", name=type(error).__name__)
 
 
 def cursor_of(text: str | None) -> int:

@@ -1,4 +1,4 @@
-"""What is known of a node that our rules fail over: its stored facts, and that nothing was judged."""
+"""What is known of a node or a paste that our rules fail over: its facts, and that nothing was judged."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ def facts_of(
     language: Language,
     rules: Ruleset,
     runbooks: str,
+    of: str = "node",
 ) -> dict[str, Any]:
     """A diagnosis with the newest snapshot and what was `known` before, but without a verdict.
 
+    `of` a node, or a `paste`: that is how it is told.
     Where the words fail over those, too, with less of them. Raises the `error` where they fail over all.
     """
     latest = window.latest
@@ -43,22 +45,22 @@ def facts_of(
                 findings=list(findings),
             )
             said = msgspec.to_builtins(explain(checkup, language, rules, now=at, runbooks=runbooks))
-            return _without_verdict(said, error, language)
+            return _without_verdict(said, error, language, of)
         except Exception:
             continue
     raise error
 
 
-def failed(language: Language) -> dict[str, Any]:
-    """The verdict on a node that our rules fail over."""
-    headline = Sentence("judge.failed").said(language)
+def failed(language: Language, of: str = "node") -> dict[str, Any]:
+    """The verdict on a node, or a paste, that our rules fail over."""
+    headline = Sentence(f"failed.{of}").said(language)
     return {"severity": "unknown", "rule": NOT_ENOUGH, "headline": headline, "confidence": None, "gpu": None}
 
 
-def _without_verdict(said: dict[str, Any], error: Exception, language: Language) -> dict[str, Any]:
-    verdict = failed(language)
+def _without_verdict(said: dict[str, Any], error: Exception, language: Language, of: str) -> dict[str, Any]:
+    verdict = failed(language, of)
     for gpu in said["gpus"]:
         if gpu["verdict"]["rule"] == NOT_ENOUGH:
             gpu["verdict"]["headline"] = verdict["headline"]
-    note = Sentence("judge.failed.note", name=type(error).__name__).said(language)
+    note = Sentence(f"failed.{of}.note", name=type(error).__name__).said(language)
     return {**said, "verdict": verdict, "notes": [note, *said["notes"]]}

@@ -62,12 +62,21 @@ SENTENCES: dict[str, str] = {
     "gpu.none": "node {node} has no GPU {gpu}; it has none",
     "never.reported": "node {node} has not reported anything that is still kept",
     "not.kept": "nothing is kept of {node} at {at}{since}",
-    "judge.failed.note": (
+    "failed.node.note": (
         "gpudiag failed over what this node reports ({name}): this is a bug. What is stored is shown, with "
         "what was found before; nothing of it was judged now. The server's log has the details, to be sent "
         "with a report of the bug."
     ),
-    "judge.failed": "cannot tell: gpudiag failed over this node's reports (see the server's log)",
+    "failed.node": "cannot tell: gpudiag failed over this node's reports (see the server's log)",
+    "failed.paste": "cannot tell: gpudiag failed over this text (see the server's log)",
+    "failed.paste.note": (
+        "gpudiag failed over what this text shows ({name}): this is a bug. What was read is shown; nothing "
+        "of it was judged. The server's log has the details, to be sent with the text and a report of the bug."
+    ),
+    "paste.unreadable": (
+        "gpudiag failed over this text ({name}): this is a bug. The server's log has the details, to be sent "
+        "with the text and a report of the bug; a shorter part of it may be read"
+    ),
     "judge.not.yet": "cannot tell yet: its first report is on its way in",
     "oldest": "; the oldest snapshot kept is of {at}",
     # findings, rules, and what people decide

@@ -8,6 +8,7 @@ entry points `gpudiag.commands`, which are scanned only when a word is not in `C
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -38,13 +39,13 @@ def main(arguments: list[str] | None = None) -> int:
         code = dispatch(words)
         sys.stdout.flush()  # a reader that has gone is met here and not when Python ends
         return code
-    except GpudiagError as error:
-        return refuse(error, None)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be written
+        _write_no_more()
         return 141
+    except Exception as error:
+        return refuse(error, None)
 
 
 def dispatch(words: list[str]) -> int:
@@ -85,13 +86,26 @@ def run(command: ModuleType, options: Namespace) -> int:
     """The command's exit code, also of what it refuses."""
     try:
         return command.run(options)
-    except GpudiagError as error:
+    except BrokenPipeError:
+        raise
+    except Exception as error:
         return refuse(error, getattr(options, "lang", None))
 
 
-def refuse(error: GpudiagError, language: str | None) -> int:
+def refuse(error: Exception, language: str | None) -> int:
     """Say the error's sentence in the language that was asked for; its exit code."""
     from gpudiag.cli.terminal import spoken
 
+    if not isinstance(error, GpudiagError):
+        from gpudiag.cli.failed import sentence_of
+
+        _write_no_more()
+        error = sentence_of(error)
     print(f"gpudiag: {error.said(spoken(language))}", file=sys.stderr)
     return error.exit_code
+
+
+def _write_no_more() -> None:
+    """Drop what is still to be written: nobody takes it, and Python would complain once more at its end."""
+    with contextlib.suppress(OSError, AttributeError):  # there is none, or it is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from api.words import Worded
 from gpudiag.client import Refused
 from gpudiag.examine import Ruleset, all_rules
 from gpudiag.model import GpuReading, NvmlReading
 from gpudiag.rules.situations import Situation
 from gpudiag.window import Window
-from gpudiag.words import Language
+from gpudiag.words import LANGUAGES, Language
 from tests.api.conftest import Api, ReportingNode
 from tests.store.conftest import postgresql, postgresql_server
 from tests.waiting import until
@@ -547,6 +548,61 @@ def breaks_over(name: str, api: Api) -> None:
     api.parts.judge.rules = Ruleset(
         [replace(all_rules()[0], judge=judge, subject="node", given=(), thresholds={})]
     )
+
+
+def fails_over_an_xid(number: int, api: Api) -> None:
+    """From now on a rule has a bug, which shows where this Xid was pasted."""
+
+    def judge(node: Window) -> None:
+        if any(event.number == number for event in node.events):
+            raise KeyError("a bug")
+
+    broken = replace(all_rules()[0], id="broken", judge=judge, subject="node", given=(), thresholds={})
+    api.parts.answers.rules = Ruleset([*all_rules(), broken])
+
+
+XID = "Nov 30 12:00:00 {host} kernel: NVRM: Xid (PCI:0000:19:00): {number}, pid=4100, name=python3"
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_of_a_paste_that_cannot_be_judged_the_facts_are_told(api: Api, lang: str) -> None:
+    fails_over_an_xid(31, api)
+    text = XID.format(host="node-1", number=31).encode()
+    said = api.ask("POST", f"/diagnose?format=json&lang={lang}", text)
+
+    assert (said["verdict"]["severity"], said["verdict"]["rule"]) == ("unknown", "not-enough-evidence")
+    assert "gpudiag" in said["verdict"]["headline"]
+    assert "KeyError" in said["notes"][0]
+    assert "KeyError" in api.ask("POST", f"/diagnose?lang={lang}", text, {"Accept": "text/plain"})
+
+
+def test_a_text_over_which_a_reader_fails_is_refused_with_a_word(api: Api) -> None:
+    class Odd(bytes):
+        def decode(self, *args: Any) -> str:
+            raise KeyError("a bug")
+
+    with pytest.raises(Worded, match=r"failed over this text \(KeyError\)") as caught:
+        api.parts.answers.pasted(Odd(b"+-----+"), "en")
+    assert getattr(caught.value, "status", None) == 422
+
+
+def test_of_a_snapshot_that_cannot_be_judged_the_facts_are_told(api: Api, node: ReportingNode) -> None:
+    fails_over_an_xid(79, api)
+    node.loses_its_gpu().gpu(0).shows(temperature_celsius=44.0)
+    [snapshot] = node.unsent(seconds=10)
+    said = api.ask("POST", "/diagnose?format=json", snapshot)
+
+    assert said["verdict"]["severity"] == "unknown"
+    assert "KeyError" in said["notes"][0]
+    assert said["gpus"][0]["readings"]["temperature_celsius"] == 44.0
+
+
+def test_a_machine_that_cannot_be_judged_hides_no_fault_of_another(api: Api) -> None:
+    fails_over_an_xid(31, api)
+    lines = [XID.format(host=host, number=number) for host, number in (("node-1", 79), ("node-2", 31))]
+    said = api.ask("POST", "/diagnose?format=json", "\n".join(lines).encode())
+
+    assert (said["verdict"]["severity"], said["verdict"]["rule"]) == ("critical", "gpu-lost-bus")
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

@@ -159,6 +159,38 @@ def test_a_reader_that_has_gone_ends_a_command_in_silence(words: list[str]) -> N
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize("words", [["kv", "llama-3-8b"], ["rules", "gpu-free"], ["rules"]])
+def test_an_output_without_space_is_one_sentence(words: list[str]) -> None:
+    command = [sys.executable, "-c", "import sys; from gpudiag.cli import main; sys.exit(main())", *words]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+
+    assert done.returncode == 3
+    [line] = done.stderr.splitlines()
+    assert line.startswith("gpudiag: stdout: No space left on device.")
+
+
+@pytest.mark.parametrize("development", ["", "1"])
+def test_a_bug_is_one_sentence_with_its_place(tmp_path: Path, development: str) -> None:
+    (tmp_path / "buggy.py").write_text(
+        'SUMMARY = ""\narguments = print\ndef run(options):\n    return {}["a\\nb"]\n'
+    )
+    program = (
+        "import sys; from gpudiag import cli; cli.COMMANDS['buggy'] = 'buggy'; sys.exit(cli.main(['buggy']))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDEVMODE": development}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60
+    )
+
+    assert done.returncode == 3
+    *before, line = done.stderr.splitlines()
+    assert line.startswith(
+        "gpudiag: gpudiag failed here (KeyError: 'a\\nb'; buggy.py, line 4): this is a bug."
+    )
+    assert bool(development) == any("Traceback" in other for other in before)
+
+
 def test_the_overview_loads_no_server() -> None:
     code = "import sys; from gpudiag.cli import dispatch; dispatch(['help']); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -147,6 +147,11 @@ REFUSED = {  # what cannot be read, and what to do
         "its pid is told by: gpudiag agent status"
     ),
     "no-door": "the socket {path} cannot be opened ({reason}); commands on this host do not reach the agent",
+    "system-refused": "{where}: {reason}. Look at its permissions, and at the space that is left there",
+    "bug": (
+        "gpudiag failed here ({error}; {place}): this is a bug. Send this line with a report of it, and what "
+        "was asked; PYTHONDEVMODE=1 shows more"
+    ),
     "spool-unusable": ("snapshots cannot be kept in {folder}: {reason}. Free space there, or set --spool"),
     "spool-no-room": (
         "no space is left in {folder}: the oldest of the snapshots that wait there are dropped and counted "

@@ -160,6 +160,11 @@ REFUSED = {
         "pid를 확인하는 명령: gpudiag agent status"
     ),
     "no-door": "{path} 소켓을 열 수 없습니다({reason}). 이 호스트의 명령은 에이전트에 닿지 않습니다",
+    "system-refused": "{where}: {reason}. 그 권한과 남은 공간을 확인하십시오",
+    "bug": (
+        "gpudiag 내부에서 실패했습니다({error}; {place}). 이것은 버그입니다. 무엇을 물었는지와 함께 이 줄을 "
+        "보내 알려 주십시오. 자세한 내용은 PYTHONDEVMODE=1로 볼 수 있습니다"
+    ),
     "spool-unusable": (
         "{folder} 폴더에 스냅샷을 보관할 수 없습니다({reason}). 공간을 비우거나 --spool로 다른 폴더를 "
         "지정하십시오"

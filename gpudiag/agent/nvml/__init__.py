@@ -5,7 +5,7 @@ second, `slow.py` at snapshots, by the tables of `metrics.py`; `extras.py` holds
 call, `processes.py` who uses a GPU.
 Every call goes through `calls.py`, which announces it first: it may hang in the driver.
 
-To add a metric: a field in `gpudiag.model` with its unit, and a row in `metrics.py`.
+To add a metric: a field in `gpudiag/model/gpu.py` with its unit, and a row in `metrics.py`.
 """
 
 from gpudiag.agent.nvml.device import Device

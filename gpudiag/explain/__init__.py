@@ -126,8 +126,7 @@ class _Speaker:
     def notes(self) -> list[str]:
         notes = [self.findings.words.LABEL["simulated"]] if self.findings.simulated else []
         notes += [plain(note) for note in self.checkup.snapshot.notes] + self.disagreements()
-        line = self.missing.telling_line()
-        return notes if line is None else [*notes, line.next_step]
+        return notes + self.missing.told_by_lines()
 
     def disagreements(self) -> list[str]:
         """Where the memory that was calculated is not the one that is there, and what that usually means."""

@@ -8,7 +8,7 @@ from gpudiag.examine import STALE
 from gpudiag.explain.findings import Findings
 from gpudiag.model import CLOCKS_EVENT, Finding, Unjudged
 from gpudiag.words import units
-from gpudiag.words.lines import Line, lines
+from gpudiag.words.lines import CONSEQUENCES, LAST, NO_NEWS, Line, lines
 
 DECISIVE = (
     "utilization_percent", "memory_used_bytes", "memory_total_bytes", "processes", "engine", "power_watts",
@@ -17,6 +17,8 @@ DECISIVE = (
 """What is named first when too little was visible: most questions turn on it."""
 
 SAMPLES = "samples"
+
+MOST_LINES = 3  # of which a note is made
 
 
 class Missing:
@@ -60,12 +62,32 @@ class Missing:
 
     def telling_line(self) -> Line | None:
         """What is said of the line that is all a pasted text has, where it is known how little that tells."""
-        snapshot, paste = self.checkup.snapshot, self.checkup.snapshot.paste
-        if paste is None or snapshot.gpus or self.checkup.findings:
+        if self.checkup.snapshot.gpus or self.checkup.findings:
             return None
+        events = dict.fromkeys(event.kind for event in self.checkup.snapshot.events)
+        return next(iter([*self._telling(self._errors()), *self._telling(list(events))]), None)
+
+    def told_by_lines(self) -> list[str]:
+        """What is noted of the lines of programs: the next step; beside another answer, what was read, too."""
+        first = self.telling_line()
+        if first is not None:
+            others = [line.beside for line in self._telling(self._errors()) if line is not first]
+            return [first.next_step, *others[: MOST_LINES - 1]]
+        if any(finding.severity == "critical" for finding in self.checkup.findings):
+            return []
+        kinds = [kind for kind in self._errors() if kind not in NO_NEWS]
+        return [line.beside for line in self._telling(kinds)][:MOST_LINES]
+
+    def _errors(self) -> list[str]:
+        """Kinds of the error lines of a pasted text, without what comes of others."""
+        paste = self.checkup.snapshot.paste
+        kinds = sorted((paste.errors or []) if paste is not None else [], key=LAST.__contains__)
+        consequences = [kind for kind in CONSEQUENCES if kind in kinds]
+        return [kind for kind in kinds if kind not in consequences] or consequences[:1]
+
+    def _telling(self, kinds: list[str]) -> list[Line]:
         known = lines(self.language)
-        kinds = [*(paste.errors or ()), *(event.kind for event in snapshot.events)]
-        return next((known[kind] for kind in kinds if kind in known), None)
+        return [known[kind] for kind in kinds if kind in known]
 
     def a_list(self) -> Finding | None:
         """What is said of a text that only lists GPUs, where that is all there is."""

@@ -64,7 +64,18 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"nvidia-container-cli: device error|nvidia-container-cli: .{0,80}unknown device", "container_unknown_gpu", "unknown_error"),
         (r"nvidia-container-cli: [a-z ]{3,40} error", "container_refused", "unknown_error"),
         (r"Insufficient nvidia\.com/|requested number of devices unavailable for nvidia\.com/", "pod_without_gpu", "unknown_error"),
-        (r"gres/gpu count (?:reported lower than configured|too low)", "slurm_fewer_gpus", "unknown_error"),
+        (r"\bUnexpectedAdmissionError\b|\bAllocate failed due to\b", "pod_refused", "unknown_error"),
+        (r"\d+/\d+ nodes are available: |\s\d+/\d+\s+Pending\s+\d", "pod_pending", "unknown_error"),
+        (r"\s\d+/\d+\s+Evicted\s+\d|^\s*Reason: {1,20}Evicted|\bThe node was low on resource: |\bPod ephemeral local storage usage exceeds", "pod_evicted", "unknown_error"),
+        (r"\s\d+/\d+\s+(?:Init:)?(?:ErrImagePull|ImagePullBackOff)\s|^\s*Reason: {1,20}(?:ErrImagePull|ImagePullBackOff)|\bFailed to pull image\b", "pod_image", "unknown_error"),
+        (r"gres/gpu count (?:repor|too l)", "slurm_fewer_gpus", "unknown_error"),
+        (r"\bKill task failed\b|DUE TO JOB NOT ENDING WITH SIGNALS|Unable to kill job step", "slurm_kill_failed", "unknown_error"),
+        (r"CANCELLED AT .{1,40} DUE TO TIME LIMIT", "slurm_time_limit", "unknown_error"),
+        (r"CANCELLED AT .{1,40} DUE TO NODE FAILURE|srun: error: Node failure on ", "slurm_node_failed", "unknown_error"),
+        (r"CANCELLED AT .{1,40} DUE TO PREEMPTION", "slurm_preempted", "unknown_error"),
+        (r"Requested node configuration is not available|Invalid generic resource \(gres\) specification", "slurm_not_to_be_had", "unknown_error"),
+        (r"\(ReqNodeNotAvail|\sPD\s.{1,60}\((?:Resources|Priority|Nodes required|BadConstraints|QOS\w{3,40}|Assoc\w{3,40}|Partition\w{3,40})", "slurm_waiting", "unknown_error"),
+        (r"^\s*REASON +USER +TIMESTAMP +NODELIST|^\s*State=\S{0,40}DRAIN|\bProlog (?:failure on node|error)|\bEpilog error\b", "slurm_drained", "unknown_error"),
         (r"No (?:GPU|compute) instances found|No MIG devices found", "mig_empty", "unknown_error"),
         (r"Unable to create a (?:GPU|compute) instance.{0,120}Insufficient Resources", "mig_no_room", "unknown_error"),
         (r"Unable to (?:enable|disable) MIG Mode|In use by another client", "mig_in_use", "unknown_error"),
@@ -76,8 +87,17 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
          "no_cuda_in_program", "unknown_error"),
         (r"\b(?:CUBLAS|CUDNN)_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)|Could not create cudnn handle|Failed to get convolution algorithm",
          "cuda_library", "unknown_error"),
-        (r"Watchdog caught collective operation timeout|Timed out waiting \d{1,9} ?ms for (?:recv|send) operation", "collective_timeout", "unknown_error"),
-        (r"ncclRemoteError|ncclSystemError|ncclUnhandledCudaError|ncclInternalError|unhandled (?:system|cuda) error", "collective_failed", "unknown_error"),
+        (r"Watchdog caught collective operation timeout|Timed out waiting \d{1,9} ?ms for (?:recv|send) operation|"
+         r"detected by watchdog at work: \d|ProcessGroupNCCL's watchdog got stuck", "collective_timeout", "unknown_error"),
+        (r"(?:socket\w{0,20}Connect\w{0,10}|NCCL WARN): ?.{0,20}Connect to \S{3,60}<\d{1,5}> (?:failed|returned)|NCCL WARN Connect to \S{3,60} failed|"
+         r"NCCL WARN .{0,40}no socket interface found", "collective_unreached", "unknown_error"),
+        (r"NET/IB ?: ?Got completion from peer|NET/IB ?: .{0,40}Got async (?:fatal )?event|ibv_(?:modify_qp|poll_cq|reg_mr\w{0,12}) failed", "collective_fabric", "unknown_error"),
+        (r"The client socket has timed out after|Timed out after \d{1,9} seconds waiting for clients|"
+         r"DistNetworkError: The (?:client|server) socket|RendezvousConnectionError|RendezvousTimeoutError", "collective_no_meeting", "unknown_error"),
+        (r"failed to listen on any local network address|EADDRINUSE|errno: 98 - Address already in use|\[Errno 98\]", "port_taken", "unknown_error"),
+        (r"Error while creating shared memory segment /dev/shm/nccl|Error: failed to extend /dev/shm/nccl", "shared_memory", "unknown_error"),
+        (r"ncclRemoteError|ncclSystemError|ncclUnhandledCudaError|ncclInternalError|unhandled (?:system|cuda) error|"
+         r"NCCL WARN .{0,40}Connection closed by remote peer", "collective_failed", "unknown_error"),
         (r"EngineDeadError|EngineCore (?:encountered an issue|failed to start)|Engine core initialization failed", "engine_dead", "unknown_error"),
         (r"out of shared memory|unable to open shared memory object|No space left on device.{0,40}/dev/shm|/dev/shm.{0,60}No space left",
          "shared_memory", "unknown_error"),
@@ -87,7 +107,8 @@ _ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"DefaultCPUAllocator: (?:can't allocate|not enough) memory|ggml_backend_cpu_buffer_type_alloc_buffer: failed|"
          r"failed to allocate CPU buffer|unable to allocate CPU buffer|OOM when allocating tensor .{0,200}by allocator (?:mkl)?cpu\b", "host_memory", "unknown_error"),
         (r"OOM when allocating tensor", "out_of_memory", "unknown_error"),
-        (r"Detected \d{1,6} oom[-_]kill event|srun: error: .{1,80}: Out Of Memory|Reason: {1,12}OOMKilled", "oom_kill", "unknown_error"),
+        (r"Detected \d{1,6} oom[-_]kill event|srun: error: .{1,80}: Out Of Memory|Reason: {1,12}OOMKilled|\s\d+/\d+\s+(?:Init:)?OOMKilled\s", "oom_kill", "unknown_error"),
+        (r"\s\d+/\d+\s+(?:Init:)?CrashLoopBackOff\s|^\s*Reason: {1,20}CrashLoopBackOff|\bBack-off restarting failed container\b", "pod_crash_loop", "unknown_error"),
         (r"\b(?:VGA compatible|3D|Display) controller(?: \[\w{4}\])?: NVIDIA .{0,160}\(rev ff\)", "bus_no_answer", "unknown_error"),
     )
 )  # fmt: skip
@@ -114,6 +135,10 @@ _WORTH = (
     "compatible GPUs", "CUBLAS_STATUS", "CUDNN_STATUS", "cudnn handle", "convolution algorithm", "Watchdog caught",
     "Timed out waiting", "nccl", "unhandled ", "CPUAllocator", "cpu_buffer", "CPU buffer", "oom", "OOM when", "OOMKilled",
     "Out Of Memory", "unsupported toolchain", "runtime", "EngineDead", "EngineCore", "Engine core", "shared memory", "/dev/shm",
+    "UnexpectedAdmission", "Allocate failed", "nodes are available", "Pending", "Evicted", "low on resource", "ephemeral local", "ErrImagePull",
+    "ImagePullBackOff", "pull image", "Kill task", "NOT ENDING", "kill job step", "DUE TO", "Node failure", "node configuration", "generic resource",
+    "ReqNodeNotAvail", " PD ", "REASON", "DRAIN", "Prolog", "Epilog", "watchdog", "Connect to", "socket interface", "NET/IB", "ibv_", "client socket",
+    "server socket", "waiting for clients", "Rendezvous", "failed to listen", "EADDRINUSE", "rrno", "Connection closed by", "CrashLoopBackOff", "Back-off",
     "fabricmanager", "CUDA available", "% CPU", "layers to GPU", "instances found", "MIG devices", "create a", "MIG Mode", "another client", "illegal instr", "misaligned addr", "(rev ff)",
 )  # fmt: skip
 """Of these a line has to hold one before it is looked at closely."""
@@ -190,7 +215,30 @@ def complaints_of(lines: Sequence[str]) -> tuple[Complaints, list[int]]:
                 found.places[bus[2]] = int(bus[1])
         elif kind == "inforom_corrupted" and bus:
             found.corrupted.append(bus[2])
+    if _offers_fewer(lines):
+        found.kinds.append("node_offers_fewer")
     return found, used
+
+
+_PART = re.compile(r"\s{0,8}(Capacity|Allocatable|Allocated resources|System Info|Conditions):\s*")
+_OFFERED = re.compile(r"\s{1,12}nvidia\.com/gpu: {1,30}(\d{1,4})\s*")
+
+
+def _offers_fewer(lines: Sequence[str]) -> bool:
+    """Whether `kubectl describe node` shows fewer GPUs to be used than the node has."""
+    part, had = "", None
+    if not any(line.startswith("Allocatable:") for line in lines):
+        return False
+    for line in lines:
+        begins = _PART.fullmatch(line) if ":" in line and len(line) < 60 else None
+        part = begins[1] if begins else part
+        offered = _OFFERED.fullmatch(line) if "nvidia.com/gpu" in line else None
+        if offered is None:
+            continue
+        if part == "Allocatable" and had is not None and int(offered[1]) < had:
+            return True
+        had = int(offered[1]) if part == "Capacity" else had
+    return False
 
 
 def _next_written(lines: Sequence[str], number: int) -> str:

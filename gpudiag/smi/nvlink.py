@@ -1,14 +1,18 @@
-"""`nvidia-smi nvlink -s` and `-e`: which links of a GPU are up, and what they counted.
+"""`nvidia-smi nvlink -s` and `-e`, `dcgmi nvlink -s`: which links of a GPU are up, and what they counted.
 
 GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-…)
          Link 0: 25 GB/s
          Link 1: <inactive>
          Link 2: Recovery Errors: 3
 NVML: Unable to retrieve NVLink information as all links are inActive
+
+    gpuId 0:                                      dcgmi: up, down, disabled, not supported
+        U U U D X _
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -51,6 +55,25 @@ def read_nvlinks(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
             links.append(NvLink(link=0, active=False))
         else:
             _add(links, int(link[1]), link[2])
+    return ([sheet] if sheet.gpus else []), used
+
+
+_DCGM_GPU = re.compile(r"\s{0,20}gpuId {1,4}(\d{1,3}):\s*")
+_DCGM_LINKS = re.compile(r"\s{1,40}[UDX_](?: [UDX_]){0,63}\s*")
+
+
+def read_dcgm_nvlinks(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
+    """The links of each GPU as DCGM shows them; links that are switched off or not there are none."""
+    sheet, used = Sheet("nvlink"), []
+    for number, (line, below) in enumerate(itertools.pairwise([*lines, ""])):
+        gpu = _DCGM_GPU.fullmatch(line) if "gpuId" in line and len(line) < 80 else None
+        if gpu is None or len(below) > 200 or not _DCGM_LINKS.fullmatch(below):
+            continue
+        used += [number, number + 1]
+        states = enumerate(below.split())
+        links = [NvLink(link=place, active=state == "U") for place, state in states if state in "UD"]
+        if links:
+            sheet.gpu_at(int(gpu[1])).give("nvlinks", links)
     return ([sheet] if sheet.gpus else []), used
 
 

@@ -16,12 +16,13 @@ from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
 from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.dcgm import read_dcgm_dmon, read_exporter
+from gpudiag.smi.health import read_health
 from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology
 from gpudiag.smi.machines import UNREACHED, Machines, machines_of_log
 from gpudiag.smi.messages import Log
 from gpudiag.smi.mig import read_mig
 from gpudiag.smi.monitor import MonitorReader
-from gpudiag.smi.nvlink import read_nvlinks
+from gpudiag.smi.nvlink import read_dcgm_nvlinks, read_nvlinks
 from gpudiag.smi.nvtop import read_nvtop
 from gpudiag.smi.out_of_memory import failures_of, without_sizes
 from gpudiag.smi.parts import Parts
@@ -153,6 +154,9 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     left = list(lines)
     parts.failed_tests, tested, used = read_checks(left)
     _blank(left, used)
+    watched, reported, used = read_health(left)
+    _blank(left, used)
+    parts.failed_tests += watched
     exported, xids, used = read_exporter(left)
     _blank(left, used)
     parts.sheets += exported
@@ -171,6 +175,7 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
         read_gpustat,
         read_nvtop,
         read_nvlinks,
+        read_dcgm_nvlinks,
         read_listing,
         read_models,
         read_topology,
@@ -191,9 +196,11 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     if parts.events:
         parts.formats.append("kernel_log")
     parts.events += xids
-    if tested:
+    if tested or reported:
         parts.formats.append("tests")
-        parts.complaints.kinds += [] if parts.failed_tests else ["tests_passed"]
+        parts.complaints.kinds += (
+            [] if parts.failed_tests else ["tests_passed" if tested else "health_not_watched"]
+        )
     if parts.complaints.kinds:
         parts.formats.append("error_lines")
     if parts.failures or parts.shortages:

@@ -1,5 +1,7 @@
 """A single line of a shell, of the tool or of the kernel: what it tells, and what it does not."""
 
+# ruff: noqa: E501  (lines as they are pasted)
+
 from __future__ import annotations
 
 import pytest
@@ -77,10 +79,35 @@ LITTLE = {  # what little a line tells
     "engine_dead": "RuntimeError: Engine core initialization failed. See root cause above.",
     "shared_memory": "It is possible that dataloader's workers are out of shared memory. Please try to raise",
     "fabric_manager": "systemd[1]: nvidia-fabricmanager.service: Failed with result 'exit-code'.",
+    "pod_crash_loop": "llm-6c9d-x8  0/1  CrashLoopBackOff  9 (31s ago)  40m",
+    "pod_evicted": "Message:  The node was low on resource: ephemeral-storage. Threshold quantity: 8Gi",
+    "pod_image": "llm-6c9d-x8  0/1  ImagePullBackOff  0  4m",
+    "pod_pending": "llm-6c9d-x8  0/1  Pending  0  12m",
+    "pod_refused": "train-0  0/1  UnexpectedAdmissionError  0  7s",
+    "slurm_time_limit": "slurmstepd: error: *** JOB 4711 ON g3 CANCELLED AT 2026-11-02T01:02:03 DUE TO TIME LIMIT ***",
+    "slurm_not_to_be_had": "sbatch: error: Batch job submission failed: Requested node configuration is not available",
+    "slurm_waiting": "  4711   gpu  train  eve  PD  0:00  2  (ReqNodeNotAvail, UnavailableNodes:g[3-4])",
+    "slurm_kill_failed": "Kill task failed     root      2026-11-02T01:02:03 g3",
+    "slurm_node_failed": "slurmstepd: error: *** STEP 4711.0 ON g3 CANCELLED AT 2026-11-02T01:02:03 DUE TO NODE FAILURE ***",
+    "slurm_preempted": "slurmstepd: error: *** JOB 4711 ON g3 CANCELLED AT 2026-11-02T01:02:03 DUE TO PREEMPTION ***",
+    "slurm_drained": "   State=IDLE+DRAIN ThreadsPerCore=2 TmpDisk=0 Weight=1 Owner=N/A",
+    "collective_unreached": "n1:71:93 [2] misc/socket.cc:484 NCCL WARN socketStartConnect: Connect to 10.9.0.4<40111> failed : Connection refused",
+    "collective_fabric": "n1:71:93 [2] net_ib.cc:1296 NCCL WARN NET/IB : Got completion from peer 10.9.0.4<40111> with status=12 opcode=0",
+    "collective_no_meeting": "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 3/4 clients joined.",
+    "port_taken": "The server socket has failed to listen on any local network address. EADDRINUSE",
+    "health_not_watched": "| Overall Health            | Healthy                                |",
+    "node_offers_fewer": "Capacity:\n  nvidia.com/gpu:  4\nAllocatable:\n  nvidia.com/gpu:  3",
     "partly_on_cpu": "gemma3:27b    a418f5838eaf    22 GB    31%/69% CPU/GPU    4096    4 minutes from now",
     "bus_no_answer": "3b:00.0 3D controller: NVIDIA Corporation GA102GL [A10] (rev ff)",
 }
 MORE_OF_LITTLE = {  # the same in other words
+    "pod_crash_loop": "    Warning  BackOff  3m (x9 over 40m)  kubelet  Back-off restarting failed container llm in pod",
+    "pod_pending": "Warning  FailedScheduling  0/3 nodes are available: 3 node(s) had untolerated taint {gpu: h100}.",
+    "pod_evicted": "train-0  0/1  Evicted  0  3h",
+    "slurm_waiting": "  4711   gpu  train  eve  PD  0:00  2  (Resources)",
+    "slurm_fewer_gpus": "gres/gpu count repor slurm     2026-11-02T01:02:03 g3",
+    "collective_unreached": "node5:240:240 [6] misc/socket.cc:533 NCCL WARN socketPollConnect: Connect to 10.0.0.4<568> returned 113(No route to host)",
+    "collective_timeout": "[Rank 3] Exception (either an error or timeout) detected by watchdog at work: 1187, last enqueued",
     "container_without_gpus": 'failed to get sandbox runtime: no runtime for "nvidia" is configured',
     "cuda_no_device": "Is CUDA available: False",
     "partly_on_cpu": "load_tensors: offloaded 17/49 layers to GPU",
@@ -245,3 +272,46 @@ def test_a_model_that_lies_in_the_gpu_whole_is_no_complaint() -> None:
     ):
         with pytest.raises(NothingOfAGpu):
             diagnosis(line)
+
+
+def test_the_reason_is_told_before_what_comes_of_it() -> None:
+    text = (
+        "torch.distributed.DistBackendError: NCCL error: unhandled system error, NCCL version 2.21.5\n"
+        "Last error:\nsocketStartConnect: Connect to 10.9.0.4<40111> failed : Software caused connection abort\n"
+    )
+    said = diagnosis(text)
+
+    assert lines("en")["collective_unreached"].headline == said.verdict["headline"]
+    assert [lines("en")["collective_unreached"].next_step] == said.notes
+
+
+def test_pods_that_fail_for_several_reasons_get_a_note_each() -> None:
+    text = "a  0/1  CrashLoopBackOff  9 (1s ago)  4m\nb  0/1  OOMKilled  3  4m\nc  0/1  Evicted  0  4m\nd  1/1  Running  0  9d\n"
+    said = diagnosis(text)
+
+    assert lines("en")["oom_kill"].headline == said.verdict["headline"]
+    assert [lines("en")[kind].beside for kind in ("pod_evicted", "pod_crash_loop")] == said.notes[1:]
+
+
+def test_pods_that_run_are_nothing_of_a_gpu() -> None:
+    with pytest.raises(NothingOfAGpu):
+        diagnosis("NAME   READY  STATUS   RESTARTS  AGE\nllm-0  1/1    Running  0         9d\n")
+
+
+def test_what_a_program_says_stands_beside_the_table() -> None:
+    line = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    for language in ("en", "ko"):
+        said = diagnosis(line + writers.table(machine(gpu(0))), language)
+
+        assert lines(language)["cuda_no_kernel"].beside in said.notes
+
+
+def test_a_node_that_offers_all_its_gpus_is_no_complaint() -> None:
+    with pytest.raises(NothingOfAGpu):
+        diagnosis("Capacity:\n  nvidia.com/gpu:  4\nAllocatable:\n  nvidia.com/gpu:  4\n")
+
+
+def test_every_line_says_what_it_tells_after_what_it_does_not() -> None:
+    for language in ("en", "ko"):
+        for line in lines(language).values():
+            assert ": " in line.headline, line.headline

@@ -14,12 +14,25 @@ from typing import NamedTuple
 
 from gpudiag.words import Language
 
+CONSEQUENCES = ("collective_timeout", "collective_failed", "engine_dead", "slurm_drained")
+"""Kinds that come of another one: they are told only where the text has no other."""
+LAST = ("pod_crash_loop", "pod_pending", "slurm_waiting")
+"""Kinds of which another line may have the reason."""
+NO_NEWS = ("command_not_found", "tests_passed", "health_not_watched")
+"""Kinds that say nothing more where the text shows GPUs as well."""
+
 
 class Line(NamedTuple):
     """What is said of one kind of line."""
 
     headline: str
     next_step: str
+
+    @property
+    def beside(self) -> str:
+        """The same as a note beside another answer: what was read, without what cannot be told of it."""
+        _, _, told = self.headline.partition(": ")
+        return f"{told[:1].upper()}{told[1:]}. {self.next_step}"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A test of the GPUs failed by its own words: `dcgmi diag`, or gpu-burn."""
+"""A test of the GPUs failed by its own words: `dcgmi diag`, `dcgmi health`, or gpu-burn."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def gpu_test_failed(node: Window) -> Iterator[Fires]:
             severity=severity,
             confidence=confidence,
             variant=variant,
-            key=f"{test.tool}:{test.test}",
+            key=f"{test.tool}:{test.test}:{units.runs(test.gpus or [])}",
             words={"gpus": "GPU " + units.runs(test.gpus) if test.gpus else "GPU", "tool": test.tool},
         )
 
@@ -47,6 +47,8 @@ def _kind(test: FailedTest) -> tuple[str | None, Severity, Confidence]:
     """The wording, and how bad and how sure it is."""
     if test.tool == "gpu-burn":
         return "burn", "critical", "likely"
+    if test.tool == "dcgmi health":
+        return "watched", "warning", "likely"
     if _NOT_FREE.search("".join((test.reason or "").split())):
         return "not-free", "warning", "possible"
     if test.test.lower() in SOFTWARE:

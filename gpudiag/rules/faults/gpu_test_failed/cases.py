@@ -27,5 +27,8 @@ CASES = [
          confidence="possible", variant="not-free"),
     Case("a check of the set-up failed", lambda: _failed("Persistence Mode"), "fires", gpu=None,
          variant="software"),
+    Case("the health check of DCGM has counted a fault",
+         lambda: _failed("PCIe system", "more than 8 replays in a minute", tool="dcgmi health"),
+         "fires", gpu=None, severity="warning", variant="watched"),
     Case("a table without any test", lambda: sample(shown()), "clear", gpu=None),
 ]  # fmt: skip

@@ -11,11 +11,11 @@ from gpudiag.window import Window
 
 @dataclass(slots=True)
 class Fleet:
-    """`windows` by node name; `findings` are the open ones by node; `now` is the judge's time.
+    """`windows` by node name; `findings` are the open ones by node, normal states left out.
 
-    `changes` holds (time, node, finding, what) of the last seven days, oldest first; `what` is opened,
-    resolved or gone. Nodes that `catch_up` send what they took while they could not reach the server: their
-    newest snapshot is old, and they are not silent.
+    `now` is the judge's time. `changes` holds (time, node, finding, what) of warnings and worse in the last
+    seven days, oldest first; `what` is opened, resolved or gone. Nodes that `catch_up` send what they took
+    while they could not reach the server: their newest snapshot is old, and they are not silent.
     """
 
     windows: Mapping[str, Window]

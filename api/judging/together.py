@@ -29,6 +29,7 @@ EVERY_SECONDS = 30.0
 AGAIN_SECONDS = 5.0  # a node that falls silent has the others looked at, but no more often
 GRACE_SECONDS = 60.0  # agents come back so long after a server was started or reached again
 MOST_CHANGES = 20_000
+ALARMING = ("warning", "critical")
 
 
 class Together:
@@ -50,7 +51,7 @@ class Together:
         self._turn = threading.RLock()
         self._clock, self._follows = clock, not store.embedded
         self._read_to = max(0, store.episodes.last_cursor() - MOST_CHANGES)
-        self.changes: list[tuple[float, str, Finding, str]] = []
+        self.changes: list[tuple[float, str, Finding, str]] = []  # of warnings and worse
         self._covered: set[str] = set()
         self._read_changes()
 
@@ -145,6 +146,8 @@ class Together:
             self._remember(at, node, finding, what)
 
     def _remember(self, at: float, node: str, finding: Finding, what: str) -> None:
+        if finding.severity not in ALARMING:
+            return
         self.changes.append((at, node, finding, what))
         if len(self.changes) > MOST_CHANGES:
             del self.changes[: MOST_CHANGES // 4]
@@ -198,7 +201,7 @@ class Together:
         return Fleet(
             windows={state.name: state.window for state in states},
             now=now,
-            findings={state.name: [known.finding for known in state.open.values()] for state in states},
+            findings={state.name: _beyond_normal(state) for state in states},
             changes=[change for change in self.changes if change[0] >= now - W7D],
             judged_at=now,
             catch_up=frozenset(state.name for state in states if state.reports_at(now)),
@@ -224,6 +227,11 @@ class Together:
         for key, stored in self._store.episodes.open_of(FLEET_ID).items():
             if key in self.open:
                 self.open[key].finding.state = stored.finding.state
+
+
+def _beyond_normal(state: NodeState) -> list[Finding]:
+    """Its open findings without normal states, which are most of a fleet's."""
+    return [known.finding for known in state.open.values() if known.finding.severity != "ok"]
 
 
 def _ask(rule: Rule, fleet: Fleet, checkup: Checkup) -> None:

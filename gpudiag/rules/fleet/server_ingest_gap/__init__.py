@@ -20,8 +20,8 @@ def server_ingest_gap(
     """
     now = fleet.now if fleet.judged_at is None else fleet.judged_at
     reporting = [window for window in fleet.windows.values() if window.latest and not window.pasted]
-    most = {w.node: max(max_intervals * w.interval, min_age_seconds) for w in reporting}
-    silent = [w for w in reporting if w.age(now) > most[w.node] and w.node not in fleet.catch_up]
+    late = [w for w in reporting if w.age(now) > min_age_seconds and w.node not in fleet.catch_up]
+    silent = [w for w in late if w.age(now) > max_intervals * w.interval]
     if len(silent) < min_nodes or len(silent) <= min_share * len(reporting):
         return None
     last = sorted(window.received_at for window in silent)
@@ -29,7 +29,7 @@ def server_ingest_gap(
     if len(recent) <= min_share * len(reporting):
         return None  # they went silent at different times
     for window in silent:
-        window.require_listening(now, most[window.node])
+        window.require_listening(now, max(max_intervals * window.interval, min_age_seconds))
     return Fires(
         (
             calculated("silent_nodes", len(recent), of=len(reporting)),

@@ -39,20 +39,22 @@ def straggler_node(
     fleet: Fleet, *, min_peers: int = 4, min_distance: float = 4.0, min_below_share: float = 0.10
 ) -> Iterator[Fires]:
     """This node is slower than its peers under the same job."""
+    slowed = {node for node, findings in fleet.findings.items() if any(f.rule in HARDWARE for f in findings)}
+    if not slowed:
+        return
     for job, gpus in gpus_by_job(fleet.windows.values()).items():
         by_node: dict[str, list[GpuWindow]] = defaultdict(list)
         for gpu in gpus:
             by_node[gpu.node.node].append(gpu)
-        if len(by_node) <= min_peers:
+        if len(by_node) <= min_peers or slowed.isdisjoint(by_node):
             continue
         clocks = {node: _clock(found) for node, found in by_node.items()}
         values = list(clocks.values())
-        for node, clock in clocks.items():
+        for node in sorted(slowed & clocks.keys()):
+            clock = clocks[node]
             low = clock <= (1 - min_below_share) * median(values)
-            if not low or distance(clock, values) > -min_distance:
-                continue
-            reasons = [f.rule for f in fleet.findings.get(node, ()) if f.rule in HARDWARE]
-            if reasons:
+            if low and distance(clock, values) <= -min_distance:
+                reasons = [f.rule for f in fleet.findings[node] if f.rule in HARDWARE]
                 yield _fires(fleet.windows[node], job, clock, median(values), reasons, len(values))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gpudiag.fleet import Fleet
 from gpudiag.rule import HINT, Fires, calculated, measured, rule
-from gpudiag.window import GpuWindow, Window
+from gpudiag.window import Window
 
 
 @rule(severity="info", rank=HINT, confidence="proven")
@@ -20,15 +20,12 @@ def driver_skew_fleet(fleet: Fleet, *, min_nodes: int = 5, min_share: float = 0.
         yield from _of(pool, "driver", {w.node: _driver(w) for w in windows}, min_nodes, min_share)
         by_model: dict[str, dict[str, str | None]] = defaultdict(dict)
         for window in windows:
-            for name, vbios in dict.fromkeys(map(_card, window.gpus.values())):
+            cards = [(gpu.reading.name, gpu.reading.vbios) for gpu in window.gpus.values()]
+            for name, vbios in dict.fromkeys(cards):
                 if name:
                     by_model[name][window.node] = vbios
         for model, values in sorted(by_model.items()):
             yield from _of(pool, f"VBIOS ({model})", values, min_nodes, min_share)
-
-
-def _card(gpu: GpuWindow) -> tuple[str | None, str | None]:
-    return gpu.reading.name, gpu.reading.vbios
 
 
 def _driver(window: Window) -> str | None:

@@ -24,7 +24,8 @@ from gpudiag.words.units import duration
 log = logging.getLogger("gpudiag.clockwork")
 
 TICK_SECONDS = 1.0
-TICK_LASTS = 0.05  # reports wait so long at most
+TURN_LASTS = 0.003  # a look at the nodes has reports wait so long at most
+TICK_TURNS = 16  # a second
 LOAD_LASTS = 0.3
 PACK_SECONDS = 900.0
 PACKED_TOGETHER = 50  # nodes
@@ -85,11 +86,12 @@ class Clockwork:
             if not self.all_loaded:
                 self._safely(self._load_some)
             if self._leads():
-                self._safely(lambda: self._in_turn(self._look_at_nodes))
+                self._safely(self._look_at_nodes)
                 self._safely(self._judge_fleet)
             else:
                 self._safely(lambda: self._in_turn(lambda: self.rounds.follow(self._clock())))
-            if garbage.is_piled_up() or time.monotonic() - settled_at > garbage.SETTLE_SECONDS:
+            garbage.leave_out()
+            if time.monotonic() - settled_at > garbage.SETTLE_SECONDS:
                 settled_at = time.monotonic()
                 garbage.settle()
             if time.monotonic() - packed_at > PACK_SECONDS:
@@ -111,11 +113,20 @@ class Clockwork:
         self.all_loaded = not self.rounds.load_some(LOAD_LASTS, time.monotonic)
 
     def _look_at_nodes(self) -> None:
+        self._in_turn(self._see_others)
+        for _ in range(TICK_TURNS):
+            if self._in_turn(self._look_at_some):
+                return
+
+    def _see_others(self) -> None:
         if not self._store.embedded:
             self._judge.hear_decisions()
         self._judge.see_others()
-        now, ends = self._clock(), time.monotonic() + TICK_LASTS
-        self.rounds.tick(now, lambda: time.monotonic() > ends)
+
+    def _look_at_some(self) -> bool:
+        """Go on with the round; whether it is through."""
+        ends = time.monotonic() + TURN_LASTS
+        return self.rounds.go_on(self._clock(), lambda: time.monotonic() > ends)
 
     def _judge_fleet(self) -> None:
         """A turn for each rule; catching up with every node on a shared store takes long, and needs none."""

@@ -20,7 +20,7 @@ class Rounds:
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self._first = 0  # where the next round begins
+        self._looked_at = 0  # how far this round has come
 
     def load_some(self, seconds: float, timer: Callable[[], float]) -> bool:
         """Build windows of nodes not asked for yet, for so long; False when all are there."""
@@ -37,19 +37,21 @@ class Rounds:
         for state in list(self._judge.nodes.values()):
             state.window.unheard_since = now
 
-    def tick(self, now: float, enough: Callable[[], bool] = lambda: False) -> None:
-        """Judge the nodes that are silent, and what waits: nobody else would notice.
+    def tick(self, now: float) -> None:
+        """Judge the nodes that are silent, and what waits: nobody else would notice."""
+        self._looked_at = 0
+        self.go_on(now, lambda: False)
 
-        When it is `enough`, the rest has its turn the next time.
-        """
-        states = list(self._judge.nodes.values())
-        for number in range(len(states)):
+    def go_on(self, now: float, enough: Callable[[], bool]) -> bool:
+        """The same from where it was `enough` the last time; whether the round is through."""
+        for state in list(self._judge.nodes.values())[self._looked_at :]:
             if enough():
-                self._first += number
-                return
-            state = states[(self._first + number) % len(states)]
+                return False
+            self._looked_at += 1
             if state.loaded or not self._judge.alone:
                 self._look_at(state, now)
+        self._looked_at = 0
+        return True
 
     def _look_at(self, state: NodeState, now: float) -> None:
         judge = self._judge

@@ -21,8 +21,6 @@ def power_capped_below_limit(
     max_clock_ratio: float = 0.65,
 ) -> Fires | None:
     """Power holds the clocks down, far below the power limit."""
-    if is_mobile(gpu):
-        return None
     if gpu.over("utilization_percent", W5).mean < min_utilization_percent:
         return None
     capped = gpu.share("sw_power_cap", W5)
@@ -31,6 +29,8 @@ def power_capped_below_limit(
     power, limit = gpu.over("power_watts", W5).mean, gpu.now("power_limit_watts")
     clock, fastest = gpu.over("sm_clock_megahertz", W5), gpu.now("sm_clock_max_megahertz")
     if power >= max_power_ratio * limit or clock.mean >= max_clock_ratio * fastest:
+        return None
+    if is_mobile(gpu):
         return None
     gpu.require(W5)
     lasts = gpu.covers(W15) and gpu.over("sm_clock_megahertz", W15).max < (max_clock_ratio + 0.1) * fastest

@@ -341,7 +341,7 @@ def _tell(device: Device, found: Harvest, now: float) -> None:
         found.minors[device.minor] = device.index
     reading = device.reading()
     found.gpus.append(reading)
-    missing = what_is_missing(device, now)
+    missing: dict[str, str] = {**what_is_missing(device, now)}
     rows, device.rows = device.rows, device.rows[-1:]
     if reading.error is not None:
         missing["*"] = reading.error

@@ -10,15 +10,14 @@ make of it, terms.py the words that mark them. Imports nothing of ours.
 from gpudiag.model.checkup import Checkup, Evidence, Finding, LedgerPart, MemoryLedger, Observed, Unjudged
 from gpudiag.model.gpu import CLOCKS_EVENT, GpuReading, MigDevice, NvLink, Samples
 from gpudiag.model.paste import (
-    MISSING_PARTS,
     CacheShortage,
     FailedTest,
     MemoryHolder,
+    MissingPart,
     OutOfMemory,
     PasteReading,
 )
 from gpudiag.model.snapshot import (
-    REASONS,
     AgentReading,
     EngineReading,
     Gap,
@@ -28,6 +27,7 @@ from gpudiag.model.snapshot import (
     NetworkPort,
     NvmlReading,
     ProcessReading,
+    Reason,
     Snapshot,
     ThreadReading,
 )
@@ -50,8 +50,6 @@ __all__ = [
     "CLOCKS_EVENT",
     "CONFIDENCE_ORDER",
     "LARGEST",
-    "MISSING_PARTS",
-    "REASONS",
     "SCHEMA",
     "SEVERITY_ORDER",
     "AgentReading",
@@ -74,6 +72,7 @@ __all__ = [
     "MemoryHolder",
     "MemoryLedger",
     "MigDevice",
+    "MissingPart",
     "NetworkPort",
     "Number",
     "NvLink",
@@ -82,6 +81,7 @@ __all__ = [
     "OutOfMemory",
     "PasteReading",
     "ProcessReading",
+    "Reason",
     "Samples",
     "Severity",
     "Snapshot",

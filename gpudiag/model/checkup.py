@@ -53,7 +53,7 @@ class Unjudged(Struct):
     rule: str
     missing: list[str]  # names of metrics or sources
     gpu: int | None = None
-    reason: str | None = None  # a reason of REASONS, "too_short" or "catching_up"
+    reason: str | None = None  # a Reason, "too_short" or "catching_up"
     wait_seconds: float | None = None  # too_short: how long until it can be judged
 
 

@@ -54,7 +54,7 @@ class GpuReading(Struct):
     architecture: str | None = None
     brand: str | None = None
     vbios: str | None = None
-    error: str | None = None  # a reason of REASONS when the device as a whole does not answer
+    error: str | None = None  # a Reason, when the device as a whole does not answer
 
     # fast
     utilization_percent: Number | None = None  # share of the sample period in which a kernel ran

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from gpudiag.model.terms import Number, Struct
 
 
@@ -73,7 +75,7 @@ class PasteReading(Struct):
     # listed, none (said so), empty (no such words), not_supported, cut, absent
     process_list: str | None = None
     loose_utilization_percent: list[Number] | None = None  # of rows whose GPU is cut off
-    missing: list[str] | None = None  # what is cut or not there: codes of MISSING_PARTS
+    missing: list[str] | None = None  # what is cut or not there: see MissingPart
     errors: list[str] | None = None  # kinds of error lines: library_mismatch, no_devices, unknown_error, …
     error_lines: list[str] | None = None
     hints: list[str] | None = None  # container, out_of_memory, aborted, hung, wsl, jetson, ended …
@@ -85,7 +87,7 @@ class PasteReading(Struct):
     broken_machines: list[str] | None = None  # of the others: the worst first, then those not reached
 
 
-MISSING_PARTS = (
+MissingPart = Literal[
     "gpus",  # rows or blocks of GPUs end in the middle
     "fewer",  # fewer GPUs than the text announces
     "processes",  # the process part ends in the middle
@@ -101,4 +103,4 @@ MISSING_PARTS = (
     "other_machine",  # another machine's output, which is not judged here
     "other_list",  # another list without a host's name or a time: of another machine or another moment
     "state",  # a list of GPUs or links, which never tells how they are
-)
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from gpudiag.model.gpu import GpuReading
@@ -12,7 +14,8 @@ from gpudiag.model.terms import SCHEMA, Number, Source, Struct
 class Gap(Struct):
     """A metric that was asked for and not got.
 
-    `subject` is `node`, `host`, `gpu:INDEX`, `process:PID` or `engine:NAME`. `reason` is one of `REASONS`.
+    `subject` is `node`, `host`, `gpu:INDEX`, `process:PID` or `engine:NAME`. `reason` is a `Reason`;
+    an agent of another version may know more of them.
     """
 
     subject: str
@@ -21,7 +24,7 @@ class Gap(Struct):
     detail: str | None = None
 
 
-REASONS = (
+Reason = Literal[
     "not_supported",  # this product does not have the value
     "no_permission",
     "function_not_found",  # an older driver
@@ -38,7 +41,7 @@ REASONS = (
     "nonsense",  # the driver answered what cannot be (used > total, 2^32 - 1)
     "cut",  # pasted text ends in the middle
     "not_shown",  # pasted text of a format that does not carry it
-)
+]
 
 
 class GpuUse(Struct):
@@ -217,7 +220,7 @@ class NvmlReading(Struct):
     """How the driver's library itself did."""
 
     version: str | None = None
-    error: str | None = None  # a reason of REASONS when there is no NVML at all
+    error: str | None = None  # a Reason, when there is no NVML at all
     error_code: int | None = None  # NVML's return value
     silent_seconds: Number | None = None  # a call has been hanging for so long
     silent_call: str | None = None

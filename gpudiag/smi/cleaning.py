@@ -12,6 +12,7 @@ import html
 import quopri
 import re
 
+from gpudiag.model import MissingPart
 from gpudiag.smi.bare_tables import with_bars
 from gpudiag.smi.errors import LONGEST_BYTES, NotText, TooLarge
 from gpudiag.smi.machines import Machines, machines_of
@@ -164,13 +165,13 @@ _BARE_XID = re.compile(r"Xid \([^()]{4,40}\): ?\d{1,6}\s{0,8}$")
 _LOG_START = re.compile(r"\s{0,8}(?:\[|<\d|NVRM|kernel|kern |nvidia|[A-Z][a-z]{2} [ \d]\d |\d{4}-)")
 
 
-def lines_of(text: str) -> tuple[Machines, set[str]]:
+def lines_of(text: str) -> tuple[Machines, set[MissingPart]]:
     """Lines of cleaned text by machine, with quotes, log prefixes and hard wraps undone; and what is left out."""
     written = [line[:LONGEST_LINE] for line in text.split("\n")]
     if len(written) > MOST_LINES:
         written = [line for line in written if line and not line.isspace()]
     lines = _ends(written, MOST_LINES)
-    left_out = {"long"} if len(lines) < len(written) else set()
+    left_out: set[MissingPart] = {"long"} if len(lines) < len(written) else set()
     lines = without_continuation_marks(without_quotes(lines))
     found = machines_of(lines)
     parts = {name: with_bars(_unwrapped(without_log_prefix(part))) for name, part in found.lines.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpudiag.model import CacheShortage, FailedTest, KernelEvent, OutOfMemory
+from gpudiag.model import CacheShortage, FailedTest, KernelEvent, MissingPart, OutOfMemory
 from gpudiag.smi.complaints import Complaints
 from gpudiag.smi.sheet import Row, Sheet
 
@@ -22,4 +22,4 @@ class Parts:
     hints: list[str] = field(default_factory=list)
     processes: list[Row] = field(default_factory=list)  # of ps
     formats: list[str] = field(default_factory=list)
-    missing: set[str] = field(default_factory=set)
+    missing: set[MissingPart] = field(default_factory=set)

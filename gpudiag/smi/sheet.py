@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpudiag.model import MigDevice
+from gpudiag.model import MigDevice, MissingPart, Reason
 from gpudiag.smi.fields import ECC_SUMS, ENOUGH_REASONS, Field
 from gpudiag.smi.values import Absent, Convert
 
@@ -29,6 +29,7 @@ MOST_ROWS = 1_000
 MOVING = ("temperature_celsius", "power_watts", "pstate", "utilization_percent", "memory_used_bytes")
 """Values that every GPU which answers gives some of."""
 FEWEST_FAILED = 3
+_GONE: tuple[Reason, ...] = ("gpu_is_lost", "reset_required")
 
 LIST_RANK = ("absent", "empty", "not_supported", "none", "cut", "listed")
 
@@ -39,10 +40,10 @@ class Draft:
 
     index: int | None = None
     values: dict[str, Any] = field(default_factory=dict)
-    gaps: dict[str, str] = field(default_factory=dict)
+    gaps: dict[str, Reason] = field(default_factory=dict)
     mig: list[MigDevice] = field(default_factory=list)
     cut: bool = False
-    lost: str | None = None
+    lost: Reason | None = None
     samples: dict[str, list[Any]] = field(default_factory=dict)  # of a bucket that its reader folded
     _order: dict[str, int] = field(default_factory=dict)
     _reasons: dict[int, bool] = field(default_factory=dict)
@@ -71,7 +72,7 @@ class Draft:
         if self.gaps:
             self.gaps.pop(name, None)
 
-    def lacks(self, name: str, reason: str) -> None:
+    def lacks(self, name: str, reason: Reason) -> None:
         if name not in self.values:
             self.gaps[name] = reason
 
@@ -107,9 +108,9 @@ class Draft:
             elif shown and not known:
                 self.lacks(name, "not_supported")
 
-    def _lost(self) -> str | None:
+    def _lost(self) -> Reason | None:
         """Why the device is gone, where its cells say so: one failed cell is a sensor, all are the device."""
-        for said in ("gpu_is_lost", "reset_required"):
+        for said in _GONE:
             if said in self.gaps.values():
                 return said
         failed = [name for name in MOVING if self.gaps.get(name) == "unknown_error"]
@@ -166,7 +167,7 @@ class Sheet:
     gpus: list[Draft] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     process_list: str | None = None
-    missing: set[str] = field(default_factory=set)
+    missing: set[MissingPart] = field(default_factory=set)
     count: int = 1  # samples that its reader folded into it
     loose: list[float] = field(default_factory=list)  # utilization of rows whose GPU is cut off
     headed: bool = False  # it begins a list of its own, and no command above says who asked

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Any
 
+from gpudiag.model import Reason
+
 MIB = 1 << 20
 
 Convert = Callable[[str, bool], Any]
@@ -20,14 +22,14 @@ Convert = Callable[[str, bool], Any]
 
 
 class Absent(Exception):
-    """The cell holds no value; `reason` is one of the model's reasons."""
+    """The cell holds no value, and why."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: Reason) -> None:
         super().__init__(reason)
         self.reason = reason
 
 
-REASONS = {
+REASONS: dict[str, Reason] = {
     "": "not_shown",
     "-": "not_supported",
     "n/a": "not_supported",
@@ -50,7 +52,7 @@ _UUID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F
 _BUS = re.compile(r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 
 
-def reason_of(text: str) -> str | None:
+def reason_of(text: str) -> Reason | None:
     """Why a cell is empty, or None when it is not one of the known ways to say so."""
     return REASONS.get(text.strip().strip("[]").lower())
 

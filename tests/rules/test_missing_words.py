@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import importlib
+from typing import get_args
 
 import pytest
 
 from gpudiag.examine import Ruleset, all_rules, examine
 from gpudiag.explain import explain
-from gpudiag.model import Checkup, Gap, GpuReading, NvmlReading, Observed, Snapshot, Unjudged
+from gpudiag.model import (
+    Checkup,
+    Gap,
+    GpuReading,
+    MissingPart,
+    NvmlReading,
+    Observed,
+    Reason,
+    Snapshot,
+    Unjudged,
+)
 from gpudiag.rule import Case, Rule
+from gpudiag.rules.paste.paste_incomplete import VARIANTS
 from gpudiag.window import Window
 from gpudiag.words import LANGUAGES, Language, words
 
@@ -81,3 +93,15 @@ def test_what_most_questions_turn_on_is_named_first_and_three_are_enough() -> No
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_where_nothing_that_decides_is_named_the_verdict_says_so(language: Language) -> None:
     assert verdict_without(language=language) == words(language).NOT_ENOUGH_BARE
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_reason_why_a_value_is_not_there_has_words(language: Language) -> None:
+    known = words(language)
+
+    assert set(get_args(Reason)) - known.REASON.keys() == {"cut", "not_shown"}  # of pasted text alone
+    assert {"cut", "not_shown"} <= known.ENABLE_BY_REASON.keys()
+
+
+def test_every_part_that_a_pasted_text_may_lack_has_its_own_wording() -> None:
+    assert set(get_args(MissingPart)) == {*VARIANTS, "other_machine", "other_list"}

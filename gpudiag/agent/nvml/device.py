@@ -11,7 +11,7 @@ from typing import Any
 import pynvml
 
 from gpudiag.agent.nvml.faults import DEVICE_FAULTS, LASTING, LIBRARY_FAULTS, NvmlFault, code_of, reason_of
-from gpudiag.model import GpuReading, GpuUse
+from gpudiag.model import GpuReading, GpuUse, Reason
 
 KEPT_SECONDS = 300.0  # that a value stays true on a driver that is too slow to be asked again
 _IDENTITY = frozenset({"name", "architecture", "brand", "vbios", "memory_total_bytes"})
@@ -26,12 +26,12 @@ class Device:
         self.uuid = uuid
         self.bus_id = bus_id
         self.minor: int | None = None  # the N of its /dev/nvidiaN
-        self.error: str | None = None
+        self.error: Reason | None = None
         self.hangs = False
         self.known: dict[str, Any] = {}  # field → value, of all but the fast ones
         self.uses: dict[int, GpuUse] | None = None  # pid → what it does here; None: not looked at yet
-        self.refused: dict[str, str] = {}  # field → reason, asked again after a while
-        self.failed: dict[str, str] = {}  # field → reason, until it is asked again
+        self.refused: dict[str, Reason] = {}  # field → reason, asked again after a while
+        self.failed: dict[str, Reason] = {}  # field → reason, until it is asked again
         self.spared: set[tuple[Any, ...]] = set()  # rows of the tables, not asked for a while
         self.looked_at: float | None = None  # when all of `known` and `uses` was last asked for
         self.rare_at: float | None = None
@@ -49,7 +49,7 @@ class Device:
         self.refused.clear()
         self.spared.clear()
 
-    def refuses(self, fields: Iterable[str], reason: str) -> bool:
+    def refuses(self, fields: Iterable[str], reason: Reason) -> bool:
         """Keeps why fields are missing; tells whether it is of the kind that lasts."""
         lasts = reason in LASTING
         for field in fields:

@@ -1,10 +1,12 @@
-"""Why NVML does not answer: its return codes as reasons of `gpudiag.model.REASONS`."""
+"""Why NVML does not answer: its return codes each a `gpudiag.model.Reason`."""
 
 from __future__ import annotations
 
 import pynvml
 
-_REASONS = {
+from gpudiag.model import Reason
+
+_REASONS: dict[int, Reason] = {
     pynvml.NVML_ERROR_NOT_SUPPORTED: "not_supported",
     pynvml.NVML_ERROR_INVALID_ARGUMENT: "not_supported",  # said of a sensor that is not there
     pynvml.NVML_ERROR_NO_PERMISSION: "no_permission",
@@ -33,9 +35,9 @@ CAUGHT = (pynvml.NVMLError, pynvml.NVMLLibraryMismatchError, Nonsense)
 
 
 class NvmlFault(Exception):
-    """NVML as a whole does not answer; `reason` is one of model.REASONS, `code` NVML's own number."""
+    """NVML as a whole does not answer; `code` is NVML's own number."""
 
-    def __init__(self, reason: str, code: int | None = None, detail: str | None = None) -> None:
+    def __init__(self, reason: Reason, code: int | None = None, detail: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.code = code
@@ -50,7 +52,7 @@ class NvmlFault(Exception):
 class DeviceFault(Exception):
     """One GPU as a whole does not answer: it is lost, or must be reset."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: Reason) -> None:
         super().__init__(reason)
         self.reason = reason
 
@@ -61,8 +63,8 @@ def code_of(error: Exception) -> int | None:
     return code if isinstance(code, int) else None
 
 
-def reason_of(error: Exception) -> str:
-    """A reason of model.REASONS for what pynvml raised."""
+def reason_of(error: Exception) -> Reason:
+    """The reason for what pynvml raised."""
     if isinstance(error, pynvml.NVMLLibraryMismatchError):
         return "function_not_found"
     if isinstance(error, Nonsense):
@@ -71,6 +73,6 @@ def reason_of(error: Exception) -> str:
     return "unknown_error" if code is None else reason_of_code(code)
 
 
-def reason_of_code(code: int) -> str:
-    """A reason of model.REASONS for a return code."""
+def reason_of_code(code: int) -> Reason:
+    """The reason for a return code."""
     return _REASONS.get(code, "unknown_error")

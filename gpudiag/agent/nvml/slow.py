@@ -15,6 +15,7 @@ from gpudiag.agent.nvml.extras import EXTRAS, RARE_EXTRAS, Extra
 from gpudiag.agent.nvml.faults import CAUGHT, DeviceFault
 from gpudiag.agent.nvml.metrics import NOT_AVAILABLE, RARE, SLOW, Row
 from gpudiag.agent.nvml.processes import ask_processes
+from gpudiag.model import Reason
 
 RETRY_SECONDS = 600.0
 RARE_SECONDS = 60.0
@@ -46,7 +47,7 @@ def look_rarely(nvml: Calls, device: Device, now: float) -> Iterator[None]:
         yield from _extras(nvml, device, RARE_EXTRAS)
 
 
-def what_is_missing(device: Device, now: float) -> dict[str, str]:
+def what_is_missing(device: Device, now: float) -> dict[str, Reason]:
     """Field → why it is not known."""
     found = {**device.refused, **device.failed}
     if device.error is not None or device.hangs:

@@ -236,9 +236,17 @@ class Judge:
     def _say(self, state: NodeState, now: float) -> None:
         """Have the node's verdict written, as lists show it."""
         if state.told != state.rank:
-            state.told, state.changed_at = state.rank, now
+            state.changed_at = self._turned_at(state, now)
+            state.told = state.rank
         verdicts = {lang: self.wording.verdict(state, lang) for lang in LANGUAGES}
         self.feed.say(state, {"verdicts": verdicts, "gpus": state.load_at(now).gpus})
+
+    @staticmethod
+    def _turned_at(state: NodeState, now: float) -> float:
+        """When the verdict became what it is: a silence began with the last report, not as it was noticed."""
+        told, rank = state.told, state.rank
+        begins = rank is not None and rank[1] == STALE and (told is None or told[1] != STALE)
+        return state.window.received_at if begins else now
 
     def hear_decisions(self) -> None:
         """Take over mutes and maintenance that another process stored."""

@@ -102,7 +102,7 @@ class Windows:
         for row in self._store.snapshots.between(state.id, newest - (span or W30), at):
             snapshot = self._read(state, row)
             if snapshot is not None:
-                window.add(snapshot, min(row.received_at, snapshot.taken_at + 2.0 * window.interval))
+                window.add(snapshot, _heard_at(snapshot, row.received_at))
         return window if window.latest is not None else None
 
     # ---- what people say
@@ -129,9 +129,8 @@ class Windows:
             if _read_from(window.time, state.packed_at) <= snapshot.taken_at < window.time:
                 state.late_at = received_at  # it belongs before others: the window is built anew
             return False
+        window.add(snapshot, _heard_at(snapshot, received_at))
         interval = snapshot.agent.interval_seconds if snapshot.agent else 10.0
-        late = received_at - snapshot.taken_at > 2.0 * interval
-        window.add(snapshot, snapshot.taken_at if late else received_at)
         window.clock_offset_seconds = state.offset or None
         window.catches_up = received_at - snapshot.taken_at > max(UNHEARD_SECONDS, 3.0 * interval)
         return True
@@ -165,6 +164,12 @@ class Windows:
         except Exception:
             log.exception("a stored snapshot of %s cannot be read and is left out", state.name)
             return None
+
+
+def _heard_at(snapshot: Snapshot, received_at: float) -> float:
+    """When a node was heard of: of a snapshot that came late, the moment it tells of."""
+    interval = snapshot.agent.interval_seconds if snapshot.agent else 10.0
+    return snapshot.taken_at if received_at - snapshot.taken_at > 2.0 * interval else received_at
 
 
 def _read_from(newest: float, packed_at: float) -> float:

@@ -71,7 +71,7 @@ SENTENCES: dict[str, str] = {
     "failed.paste": "cannot tell: gpudiag failed over this text (see the server's log)",
     "failed.paste.note": (
         "gpudiag failed over what this text shows ({name}): this is a bug. What was read is shown; nothing "
-        "of it was judged. The server's log has the details, to be sent with the text and a report of the bug."
+        "of it was judged. The server's log has the details, to be sent with the text and a report."
     ),
     "paste.unreadable": (
         "gpudiag failed over this text ({name}): this is a bug. The server's log has the details, to be sent "

@@ -193,7 +193,7 @@ NOT_ENOUGH_BARE = "cannot tell: nothing that decides was visible"
 MISSING_LIST = "{names} not visible"
 UNHEARD = {  # a verdict's headline where a node's newest report is old
     "silent": "cannot tell: {node} does not report any more",
-    "too_short": "cannot tell yet: no report from {node} since this server started",
+    "too_short": "cannot tell yet: no report from {node} since this server began to listen",
     "catching_up": "cannot tell yet: {node} is still sending old reports, kept while it was cut off",
 }
 ALSO = "also seen"

@@ -341,6 +341,39 @@ def test_a_look_at_the_past_says_of_which_moment_it_is(node: ReportingNode, api:
     assert "as of" not in said("")
 
 
+def test_a_silent_nodes_verdict_lasts_since_its_last_report(node: ReportingNode, api: Api) -> None:
+    node.serves_idle_vllm().passes(minutes=8)
+    heard_at = api.clock.now
+    for _ in range(60):
+        api.time_passes(10)
+        [listed] = api.client.nodes()["items"]
+
+    assert (listed["verdict"]["rule"], listed["changed_at"]) == ("agent-stale", iso(heard_at))
+    node.now = api.clock.now
+    node.reports()
+    [listed] = api.client.nodes()["items"]
+    assert listed["verdict"]["rule"] != "agent-stale"
+    assert listed["changed_at"] == iso(api.clock.now)
+
+
+def test_a_silence_is_as_long_in_a_look_at_the_past(node: ReportingNode, api: Api) -> None:
+    node.passes(minutes=2)
+    late = node.unsent(seconds=60)
+    api.clock.now = node.now + 60
+    api.send(*late)
+    api.time_passes(600)
+    now, past = (api.client.diagnosis("node-3", at=at) for at in (None, api.clock.now))
+
+    assert now["verdict"]["rule"] == past["verdict"]["rule"] == "agent-stale"
+    assert silence_in(now) == silence_in(past) == 660
+
+
+def silence_in(said: dict[str, Any]) -> int:
+    """Seconds since the last report, by the finding."""
+    [seconds] = [e["value"] for f in said["findings"] for e in f["evidence"] if e["name"] == "age_seconds"]
+    return int(seconds)
+
+
 def rules_in(said: dict[str, Any]) -> list[str]:
     """The rules of all findings, in order."""
     return [f["rule"] for f in said["findings"]] + [f["rule"] for g in said["gpus"] for f in g["findings"]]

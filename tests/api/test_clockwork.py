@@ -178,7 +178,7 @@ def test_a_node_that_no_server_listened_to_for_long_enough_is_not_called_well(
 
     verdict = api.client.diagnosis("node-3")["verdict"]
     assert (verdict["severity"], verdict["gpu"]) == ("unknown", None)
-    assert verdict["headline"] == "cannot tell yet: no report from node-3 since this server started"
+    assert verdict["headline"] == "cannot tell yet: no report from node-3 since this server began to listen"
     assert verdict["severity"] == api.client.nodes()["items"][0]["verdict"]["severity"]
     assert "agent-stale" not in {item["finding"]["rule"] for item in api.client.findings()["items"]}
 

@@ -171,7 +171,11 @@ def test_what_was_well_before_an_outage_is_not_told_as_of_now(api: Api, restarte
         api.restart()
     said = api.client.diagnosis("node-3")
     assert said["verdict"]["severity"] == said["gpus"][0]["verdict"]["severity"] == "unknown"
-    why = "no report from node-3 since this server started" if restarted else "still sending old reports"
+    why = (
+        "no report from node-3 since this server began to listen"
+        if restarted
+        else "still sending old reports"
+    )
     assert why in said["verdict"]["headline"]
     assert said["gpus"][0]["findings"] == []
     assert api.client.nodes()["items"][0]["verdict"]["severity"] == "unknown"

@@ -19,7 +19,11 @@ class Group(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Bytes of one block over all layers of a group, and the groups, which all draw from one pool."""
+    """Bytes of one block over all layers of a group, and the groups, which all draw from one pool.
+
+    `printed`: bytes that each group fills of its block, where vLLM's log counts those instead of blocks.
+    """
 
     block_bytes: int
     groups: tuple[Group, ...]
+    printed: tuple[int, ...] = ()

@@ -1,7 +1,8 @@
 """vLLM: layers of one kind form groups, all groups draw blocks of one size from one pool.
 
-Read from the released wheels 0.19 and 0.33 (`v1/core/kv_cache_planning.py`, `v1/kv_cache_interface.py`,
-`platforms/interface.py`, `v1/worker/gpu_worker.py`) and compared with start logs.
+Read from the released wheels 0.9 to 0.33 (`v1/core/kv_cache_utils.py`, later `kv_cache_planning.py`,
+`v1/kv_cache_interface.py`, `platforms/interface.py`, `v1/worker/gpu_worker.py`, `config/`) and compared
+with start logs.
 """
 
 from __future__ import annotations
@@ -21,14 +22,20 @@ from gpudiag.kv.traits.recurrent import N_GRAMS
 BLOCK = 16
 LATENT_BLOCK = 64
 TWO_BATCHES_SINCE = (0, 26)  # pull request 47728: a window keeps what async scheduling has in flight
-SECOND_RUNNER_SINCE = (0, 33)  # at the latest; its pipelines have one batch more in flight than stages
+SECOND_RUNNER_SINCE = (0, 29)  # for all models; its pipelines have one batch more in flight than stages
 GRAPHS_BEFORE_POOL_SINCE = (0, 21)
 TOKENS_BY_CONCURRENCY_SINCE = (0, 20, 1)
-UTILIZATION_092_SINCE = (0, 30)
+# Copies of the dummy logits, as f32, at the sampler's peak: 0.16 took 5.64 GiB for Qwen3-14B, 0.17 2.23.
+LOGITS, SORTED_LOGITS = 3.74, 9.49
+UNSORTED_SINCE = (0, 17)
+FLASHINFER_BEFORE = (0, 12)
+UTILIZATION_092_SINCE = (0, 20)
 PREFIXES_OF_HYBRIDS_SINCE = (0, 28)  # pull request 50991; before, only with --enable-prefix-caching
-CHECKPOINTS_SINCE = (0, 33)
-PACKED_SINCE = (0, 33)  # at the latest
-HYBRID_LATENT_128_SINCE = (0, 20)  # about; GLM-5.3-Flash logs multiples of 128, Kimi Linear in 0.11 one of 64
+# Designs whose prefill hands one more state out from within, by the version that began; those of DeltaNet and
+# of Kimi K3 do so on Hopper and Blackwell.
+CHECKPOINTS_SINCE = {"mamba2": (0, 32), "gated delta": (0, 33), "kda": (0, 32)}
+WITHOUT_CHECKPOINTS = ("KimiLinear",)
+HYBRID_LATENT_128_SINCE = (0, 27)
 BIG_GPU = 70 * GIB
 LARGE_GPU = 160 * GIB
 
@@ -65,10 +72,10 @@ class Vllm(Engine):
         return Plan(per_token * size, (self._group(part, size),))
 
     def _compressed(self) -> Plan:
-        version, block = self.setup.version, self.setup.block_size or COMPRESSED_BLOCK
+        block = self.setup.block_size or COMPRESSED_BLOCK
         stage = fullest(self.stages, self.storage, block)
         parts = [(part, count) for part, count in stage.parts if isinstance(part, CompressedLatent)]
-        return compressed_plan(parts, block, padded=version is not None and version < PACKED_SINCE)
+        return compressed_plan(parts, block, self.setup.version)
 
     def _grouped(self) -> Plan:
         """Groups of equally many layers and equal pages, so that any group can take any block."""
@@ -137,12 +144,14 @@ class Vllm(Engine):
     def _states_kept(self, part: State) -> int:
         """With "align" prefix caching, the default: the running state and the one it was copied from.
 
-        Mamba 2 exports one more from within a prefill; read from 0.33, whose wheel is the first known to.
+        Some designs export one more from within a prefill.
         """
         if self.setup.prefix_caching is False:
             return 1
-        version = self.setup.version
-        exports = part.design == "mamba2" and version is not None and version >= CHECKPOINTS_SINCE
+        version, since = self.setup.version, CHECKPOINTS_SINCE.get(part.design)
+        if any(name.startswith(WITHOUT_CHECKPOINTS) for name in self.shape.architectures):
+            since = None
+        exports = version is not None and since is not None and version >= since
         return 3 if exports else 2
 
     def _most_on_a_stage(self, numbers: dict[object, int]) -> int:
@@ -174,7 +183,9 @@ class Vllm(Engine):
         if version is None or version < TWO_BATCHES_SINCE:
             return self.batched_tokens
         stages = self.setup.pp
-        return self.batched_tokens * (stages + 1 if version >= SECOND_RUNNER_SINCE else max(2, stages))
+        plain = not self.setup.experts and not any(isinstance(part, State) for part in self.shape.parts())
+        second = plain or version >= SECOND_RUNNER_SINCE  # dense models had the second runner from the start
+        return self.batched_tokens * (stages + 1 if second else max(2, stages))
 
     @property
     def batched_tokens(self) -> int:
@@ -215,6 +226,16 @@ class Vllm(Engine):
             return -(-min(group.window + self.in_flight, tokens) // group.tokens)
         return -(-min(group.window - 1 + self.in_flight, tokens) // group.tokens) + 1
 
+    def concurrency(self, pool: int, length: int) -> float | None:
+        """As vLLM prints it: before 0.27 it counts what the groups of DeepSeek V4 fill of their blocks."""
+        printed = self.plan.printed
+        if not printed:
+            return super().concurrency(pool, length)
+        filled = sum(
+            size * self._blocks(group, length) for size, group in zip(printed, self.plan.groups, strict=True)
+        )
+        return self.pool_units(pool) / -(-filled // printed[0])
+
     def fixed_bytes(self, tokens: int) -> int:
         """Blocks of states and of the encoder, and of windows once they are full."""
         blocks = sum(
@@ -236,7 +257,7 @@ class Vllm(Engine):
         by_length = version is not None and version >= TOKENS_BY_CONCURRENCY_SINCE
         if len(groups) == 1 and not groups[0].state and not (by_length and groups[0].window):
             return self.pool_blocks(pool) * groups[0].tokens * self.setup.dcp
-        return int(self.pool_units(pool) / self.units(length) * length)
+        return int((self.concurrency(pool, length) or 0.0) * length)
 
     # Budget
 
@@ -257,15 +278,30 @@ class Vllm(Engine):
             notes.append(note("vllm-defaults", sequences=self.sequences, tokens=self.batched_tokens))
         if not before:
             notes.append(note("vllm-graphs-on-top"))
+        if self._saved_by_flashinfer:
+            notes.append(note("vllm-sampler", saved=self._saved_by_flashinfer / GIB))
         return Budget(requested, activation, (low, high), outside, graphs, pool, notes=tuple(notes))
 
     def _activation(self) -> tuple[int, int, int]:
         """Low, likely and high peak: the sampler's dummy logits plus the widest hidden states."""
-        logits = 3.74 * self.sequences * self.shape.vocabulary * 4
+        logits = self.sequences * self.shape.vocabulary * 4
         states = 1.82 * self.batched_tokens * self.shape.hidden * 2
         experts = 0.5 * GIB if self.setup.experts else 0.0
-        likely = int(logits + states + experts)
-        return max(0, likely - GIB // 8), likely, likely + int(0.7 * GIB)
+        likely = int((SORTED_LOGITS if self._sorts else LOGITS) * logits + states + experts)
+        low = likely - self._saved_by_flashinfer - GIB // 8
+        return max(0, low), likely, likely + int(0.7 * GIB)
+
+    @property
+    def _sorts(self) -> bool:
+        """Whether the sampler sorts the logits, which it did before it had a Triton kernel."""
+        return self.setup.version is not None and self.setup.version < UNSORTED_SINCE
+
+    @property
+    def _saved_by_flashinfer(self) -> int:
+        """What older versions do not take where FlashInfer is installed, whose sampler they prefer."""
+        if self.setup.version is None or self.setup.version >= FLASHINFER_BEFORE:
+            return 0
+        return int((SORTED_LOGITS - LOGITS) * self.sequences * self.shape.vocabulary * 4)
 
     def _non_torch(self) -> int:
         """NCCL and driver context beyond torch, measured on H100 with vLLM 0.19."""

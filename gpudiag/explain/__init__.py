@@ -126,7 +126,12 @@ class _Speaker:
     def notes(self) -> list[str]:
         notes = [self.findings.words.LABEL["simulated"]] if self.findings.simulated else []
         notes += [plain(note) for note in self.checkup.snapshot.notes] + self.disagreements()
-        return notes + self.missing.told_by_lines()
+        notes += self.missing.told_by_lines()
+        joined = self.missing.topology()
+        if joined is not None and joined.severity == "info":  # it decides nothing, and is what was asked for
+            told = self.findings.told(joined)
+            notes += [told["means"], *map(_as_a_note, told["next_steps"])]
+        return notes
 
     def disagreements(self) -> list[str]:
         """Where the memory that was calculated is not the one that is there, and what that usually means."""
@@ -179,3 +184,7 @@ class _Speaker:
             "findings": [self.findings.told(f) for f in checkup.findings if f.gpu == index],
             "unjudged": [self.missing.told(u) for u in checkup.unjudged if u.gpu == index],
         }
+
+
+def _as_a_note(step: dict[str, Any]) -> str:
+    return f"{step['text']} `{step['command']}`" if step["command"] else str(step["text"])

@@ -45,6 +45,10 @@ class Findings:
                 return "GPU" if finding.gpu is None else f"GPU {card}"
             if name == "index":
                 return "0" if finding.gpu is None else card
+            if name == "dcgm_id":  # DCGM takes a number; it knows no address
+                named = finding.words.get("card", str(finding.gpu))
+                number = card if named == str(finding.gpu) else str(named)
+                return number if number.isdigit() else None
             known = finding.words.get(name)
             if known in (str(finding.gpu), f"GPU {finding.gpu}") and name in ("card", "device"):
                 return card if name == "card" else f"GPU {card}"

@@ -17,6 +17,7 @@ DECISIVE = (
 """What is named first when too little was visible: most questions turn on it."""
 
 SAMPLES = "samples"
+TOPOLOGY = "gpu-topology"
 
 MOST_LINES = 3  # of which a note is made
 
@@ -68,7 +69,7 @@ class Missing:
         return next(iter([*self._telling(self._errors()), *self._telling(list(events))]), None)
 
     def told_by_lines(self) -> list[str]:
-        """What is noted of the lines of programs: the next step; beside another answer, what was read, too."""
+        """What is noted of lines of programs: the next step; beside another answer what was read, too."""
         first = self.telling_line()
         if first is not None:
             others = [line.beside for line in self._telling(self._errors()) if line is not first]
@@ -91,7 +92,12 @@ class Missing:
 
     def a_list(self) -> Finding | None:
         """What is said of a text that only lists GPUs, where that is all there is."""
-        return next((f for f in self.checkup.findings if f.variant == "no-state"), None)
+        listed = next((f for f in self.checkup.findings if f.variant == "no-state"), None)
+        return listed and (self.topology() or listed)
+
+    def topology(self) -> Finding | None:
+        """How the GPUs are joined, where a text shows that."""
+        return next((f for f in self.checkup.findings if f.rule == TOPOLOGY), None)
 
     def called(self, name: str) -> str:
         """A metric or a source as people call it."""

@@ -154,6 +154,7 @@ class GpuReading(Struct):
     gsp_firmware: str | None = None
     cpu_affinity: list[int] | None = None  # CPU numbers near this GPU
     numa_node: int | None = None
+    joined: dict[str, str] | None = None  # how, as `topo` writes it: GPU1 → NV18, NIC0 → SYS
     display_active: bool | None = None
 
     @property

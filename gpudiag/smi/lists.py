@@ -119,20 +119,32 @@ def read_gpustat(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
     return sheets, used
 
 
-_TOPO_HEAD = re.compile(r"^\s+(?:GPU\d{1,3}\s+)+")
-_TOPO_ROW = re.compile(r"^\s*GPU(\d{1,3})\s+(?:X|NV\d{1,2}|SYS|NODE|PHB|PXB|PIX|OK|NS|CNS|GNS|TNS|DR|U)\b")
+_TOPO_HEAD = re.compile(r"\s*(?:GPU\d{1,3}\s+)+")
+_TOPO_CELL = re.compile(r"X|NV\d{1,2}|SYS|NODE|PHB|PXB|PIX|OK|NS|CNS|GNS|TNS|DR|U")
+_TOPO_ROW = re.compile(rf"\s*GPU(\d{{1,3}})((?:\s+(?:{_TOPO_CELL.pattern})(?=\s|$))+)")
+_TOPO_NAME = re.compile(r"GPU\d{1,3}|NIC\d{1,3}|[A-Za-z][\w.-]{0,30}\d")
 
 
 def read_topology(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
-    """`nvidia-smi topo -m`: which GPUs there are, and how they are joined."""
+    """`nvidia-smi topo -m` and `-p2p`: which GPUs there are, and how they are joined to what.
+
+    A row whose cells are glued together is read up to there.
+    """
     sheet, used = Sheet("topology"), []
+    names: list[str] = []
     for number, line in enumerate(lines):
-        found = _TOPO_ROW.match(line) if len(line) < 2000 else None
-        if found is not None and "GPU" in line:
-            sheet.gpu_at(int(found[1]))
+        if "GPU" not in line or len(line) > 2000:
+            continue
+        row = _TOPO_ROW.match(line)
+        if row is not None:
             used.append(number)
-        elif line.count("GPU") > 1 and len(line) < 2000 and _TOPO_HEAD.match(line):
+            gpu = sheet.gpu_at(int(row[1]))
+            how = {name: cell for name, cell in zip(names, row[2].split(), strict=False) if cell != "X"}
+            gpu.give("joined", how or None)
+        elif line.count("GPU") > 1 and _TOPO_HEAD.match(line):
             used.append(number)
+            words = line.partition("CPU")[0].split()
+            names = [word for word in words if _TOPO_NAME.fullmatch(word)]
     return ([sheet] if sheet.gpus else []), used
 
 

@@ -100,10 +100,7 @@ def _is_notebook(reading: ProcessReading, workload: Workload) -> bool:
 
 
 def freeing(finding_words: Mapping[str, Any], language: str) -> dict[str, Any] | None:
-    """The step that frees the memory, for the kind of its owner; None where no process is known.
-
-    Names come from the machine: a command is only made of those that a shell takes as they are.
-    """
+    """The step that frees the memory, for the kind of its owner; None where no process is known."""
     held_by = finding_words.get("free")
     if not isinstance(held_by, Mapping) or held_by.get("by") not in COMMANDS:
         return None
@@ -114,10 +111,20 @@ def freeing(finding_words: Mapping[str, Any], language: str) -> dict[str, Any] |
     text = texts.FREE[names["by"]].format_map(_Shown(names))
     if "maybe" in names:
         text = f"{texts.FREE_MAYBE.format_map(_Shown(names))} {text}"
+    return {"text": text, "command": _command(names), "frees": True}
+
+
+def cancelling(reading: ProcessReading) -> str | None:
+    """The command that ends the pod, the Slurm job or the container of a process; None where it has none."""
+    names = ownership(reading)["free"]
+    return _command(names) if names["by"] in ("pod", "slurm", "container") else None
+
+
+def _command(names: Mapping[str, str]) -> str | None:
+    """What ends a process as its owner's kind asks, made only of names that a shell takes as they are."""
     asked = re.findall(r"\{(\w+)\}", COMMANDS[names["by"]])
     safe = all(_SAFE.fullmatch(names.get(name, "")) for name in asked)
-    command = COMMANDS[names["by"]].format_map(names) if safe else None
-    return {"text": text, "command": command, "frees": True}
+    return COMMANDS[names["by"]].format_map(names) if safe else None
 
 
 def by_its_scheduler(command: str, snapshot: Snapshot) -> str:

@@ -1,7 +1,9 @@
 """100 % busy at nearly idle power, and nothing moves: most likely a collective that hangs."""
 
 from math import sqrt
+from typing import Any
 
+from gpudiag.owners import cancelling
 from gpudiag.rule import STUCK, Fires, calculated, measured, rule
 from gpudiag.rules.clocks.jobs import partners
 from gpudiag.window import W2, W5, W7D, W15, EngineWindow, GpuWindow, NotMeasured
@@ -128,6 +130,7 @@ def _short(gpu: GpuWindow, ceiling: float) -> Fires:
         severity="warning",
         confidence="possible",
         variant="short",
+        words=_job_on(gpu),
     )
 
 
@@ -144,14 +147,17 @@ def _of(gpu: GpuWindow, ceiling: float) -> Fires:
         calculated("stuck_gpus", 1 + len(spinning), of=1 + len(others)),
     )
     if not spinning:
-        return Fires(evidence, severity="warning", confidence="possible", variant="spinning-kernel")
+        words = _job_on(gpu)
+        return Fires(
+            evidence, severity="warning", confidence="possible", variant="spinning-kernel", words=words
+        )
     suspect = differs[0].index if len(differs) == 1 else None
     return Fires(
         evidence if suspect is None else (*evidence, calculated("suspect_gpu", suspect)),
         severity="critical" if confirmed else "warning",
         confidence="likely" if confirmed else "possible",
         variant="suspect" if suspect is not None else None,
-        words={} if suspect is None else {"suspect": suspect, "suspect_pid": _pid_on(differs[0])},
+        words=_job_on(gpu) if suspect is None else {**_job_on(differs[0]), "suspect": suspect},
     )
 
 
@@ -162,6 +168,9 @@ def _share(gpu: GpuWindow, condition: str) -> float:
         return 0.0
 
 
-def _pid_on(gpu: GpuWindow) -> str:
-    processes = gpu.processes
-    return str(processes[0].reading.pid) if processes else "PID"
+def _job_on(gpu: GpuWindow) -> dict[str, Any]:
+    """What commands about the job on a GPU name: a process of it, and what ends the whole job."""
+    reading = next((process.reading for process in gpu.processes), None)
+    if reading is None:
+        return {"pid": "PID", "cancel": "kill PID"}
+    return {"pid": str(reading.pid), "cancel": cancelling(reading) or f"kill {reading.pid}"}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gpudiag.fleet import Fleet
+from gpudiag.owners import cancelling
 from gpudiag.rule import STUCK, Fires, calculated, rule
 from gpudiag.rules.fleet.jobs import gpus_by_job, job_of
 from gpudiag.window import W2, GpuWindow, NotMeasured
@@ -40,6 +41,7 @@ def hang_suspect_rank(fleet: Fleet, *, min_stuck: int = 2) -> Iterator[Fires]:
                 "host": gpu.node.node,
                 "suspect": str(gpu.index),
                 "pid": str(process.reading.pid) if process else "PID",
+                "cancel": (process and cancelling(process.reading)) or "scancel JOB",
             },
         )
 

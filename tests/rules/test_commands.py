@@ -10,7 +10,9 @@ import pytest
 from gpudiag.examine import all_rules, examine
 from gpudiag.explain import explain
 from gpudiag.rule import Rule
+from gpudiag.rules.clocks.stuck_job.cases import SPIN
 from gpudiag.rules.situations import GIB, Situation
+from gpudiag.smi import window_of
 from gpudiag.words import LANGUAGES, Language
 from gpudiag.words.pages import Step, page_of
 
@@ -82,3 +84,45 @@ def test_new_work_is_kept_off_a_node_by_the_scheduler_that_it_has(
     steps = next(f["next_steps"] for f in gpu["findings"] if f["rule"] == "fan-failure")
 
     assert command in [step["command"] for step in steps]
+
+
+@pytest.mark.parametrize(
+    ("owner", "command"),
+    [
+        ({"slurm_job": "48213"}, "scancel 48213"),
+        ({"pod": "train-0", "namespace": "vision"}, "kubectl -n vision delete pod train-0"),
+        ({}, "kill 7200"),
+    ],
+    ids=["Slurm job", "pod", "neither"],
+)
+def test_a_job_that_hangs_is_cancelled_as_a_whole_after_its_stack_was_taken(
+    owner: dict[str, str], command: str
+) -> None:
+    s = Situation(gpus=4)
+    for rank in s.gpus:
+        s.runs({rank: 59 * GIB}, pid=7200 + rank, parent_pid=7190, name="python3", **owner)
+    s.all_gpus(**SPIN)
+    s.gpu(3).shows(utilization_percent=0.0, power_watts=112.0)
+    gpus = explain(examine(s.passes(minutes=20).window)).gpus
+    steps = next(f["next_steps"] for f in gpus[0]["findings"] if f["rule"] == "stuck-job")
+    typed = [step["command"] for step in steps]
+
+    assert command in typed
+    assert typed[0].startswith("sudo py-spy dump --pid 720")
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"), [("0000:4e:00", "DCGM_ID"), (None, "1")], ids=["address", "number"]
+)
+def test_dcgm_is_told_a_number_and_never_an_address(line: str | None, asked: str) -> None:
+    if line is not None:
+        window = window_of(f"NVRM: Xid (PCI:{line}): 64, Row Remapper: Error, remapping failed.")
+    else:
+        s = Situation(gpus=2)
+        s.gpu(1).shows(row_remap_failed=True)
+        window = s.passes(minutes=6).window
+    said = explain(examine(window))
+    findings = said.findings + [finding for gpu in said.gpus for finding in gpu["findings"]]
+    steps = next(f["next_steps"] for f in findings if f["rule"] == "row-remap-failed")
+
+    assert f"dcgmi diag -r 4 -i {asked}" in [step["command"] for step in steps]

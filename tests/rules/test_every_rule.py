@@ -83,7 +83,7 @@ def test_every_sentence_has_its_values(rule: Rule, case: Case, language: str) ->
         page.headline(variant),
         *(page.section(s, variant) for s in ("seen", "means", "does_not_mean", "next")),
     ]
-    known = {e.name for e in fired[0].evidence} | set(fired[0].words) | {"node", "gpu", "index"}
+    known = {e.name for e in fired[0].evidence} | set(fired[0].words) | {"node", "gpu", "index", "dcgm_id"}
     asked = {name for text in texts for name, _ in placeholders(text)}
 
     assert said and said[0]["headline"]

@@ -552,6 +552,7 @@ def test_the_scarcer_pool_of_sglang_decides_a_hybrid():
             round(16_982.5 * MIB),
             id="slots share cells, states do not",
         ),
+        pytest.param("trinity-nano", {"tokens": 131_072}, 1897 * MIB, id="14 full layers, 42 windows"),
         pytest.param(configs.LLAMA_8B, {"tokens": 1000}, 1024 * 131_072, id="cells come in steps of 256"),
         pytest.param(
             configs.DEEPSEEK_V3, {"tokens": 32_768, "kv_dtype": "q8_0"}, 32_768 * 61 * 612, id="q8_0 latent"
@@ -749,6 +750,85 @@ def test_vllm_concurrency_as_logged(config, gib, options, concurrency):
     answer = ask(config, engine="vllm", engine_version="0.19.0", kv_cache_memory_bytes=pool, **options)
 
     assert answer.max_concurrency == pytest.approx(concurrency, rel=0.0005)
+
+
+@pytest.mark.parametrize(
+    ("model", "gib", "options", "tokens"),
+    [
+        pytest.param(
+            "glm-5.3-flash",
+            6,
+            {"engine_version": "0.31", "tp": 4, "num_speculative_tokens": 3, "max_model_len": 131_072},
+            443_628,
+            id="states, pooled index keys and a draft layer",
+        ),
+        pytest.param(
+            "gemma-4-31b",
+            16,
+            {"engine_version": "0.31", "tp": 2, "kv_dtype": "fp8", "max_model_len": 32_768}
+            | {"max_num_batched_tokens": 8192},
+            132_784,
+            id="windows with two batches in flight",
+        ),
+        pytest.param(
+            "qwen3.8-27b",
+            6,
+            {"kv_dtype": "nvfp4", "num_speculative_tokens": 3, "max_model_len": 131_072},
+            243_117,
+            id="states beside a cache of 4 bits",
+        ),
+        pytest.param(
+            "nvidia/Qwen3.6-35B-A3B-NVFP4",
+            5.98,
+            {"engine_version": "0.24", "kv_dtype": "fp8", "max_model_len": 131_072},
+            567_978,
+            id="ten layers that attend",
+        ),
+        pytest.param(
+            "qwen3.6-27b",
+            8.82,
+            {"enable_prefix_caching": False, "max_model_len": 131_072},
+            141_036,
+            id="one state for each request",
+        ),
+        pytest.param("qwen3-4b", 36.88, {}, 268_560, id="36 layers of 8 heads"),
+    ],
+)
+def test_tokens_of_a_pool_as_vllm_prints_them(model, gib, options, tokens):
+    pool = round(gib * GIB)
+    answer = ask(model, engine="vllm", **{"kv_dtype": "bf16", **options}, kv_cache_memory_bytes=pool)
+
+    assert answer.pool_tokens == pytest.approx(tokens, rel=0.0005)
+
+
+def test_kanana_2_as_logged():
+    """57.1 GiB of weights; a pool of 11.7 GiB, which is rounded, holds 6.91 requests of 32,768."""
+    answer = ask("kanana-2-30b", engine="vllm", kv_cache_memory_bytes=round(11.7 * GIB))
+
+    assert answer.max_concurrency == pytest.approx(6.91, rel=0.005)
+    assert answer.weights_bytes / GIB == pytest.approx(57.1, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("model", "gib", "options", "tokens"),
+    [
+        ("gemma-4-26b-a4b", 3.18, {"kv_dtype": "fp8"}, 37_081),
+        ("kimi-k2.5", 160.63, {"kv_dtype": "bf16", "tp": 8}, 2_454_421),
+    ],
+)
+def test_tokens_of_a_pool_as_sglang_prints_them(model, gib, options, tokens):
+    pool = round(gib * GIB)
+    answer = ask(model, engine="sglang", kv_cache_memory_bytes=pool, **options)
+
+    assert answer.pool_tokens == pytest.approx(tokens, rel=0.002)
+
+
+def test_both_kinds_of_rows_of_mimo_as_sglang_prints_them():
+    """MiMo-V2-Flash on four GPUs, 1,496,958 tokens: 4.82 and 3.21 GB of full layers, 41.76 and 27.84."""
+    engine = ask("mimo-v2-flash", engine="sglang", tp=4, kv_dtype="bf16").engine
+    full, window = (rate * 1_496_958 / GIB for rate in engine.cell())
+
+    assert (full, window) == (pytest.approx(8.03, abs=0.01), pytest.approx(69.60, abs=0.01))
 
 
 def test_whole_layers_go_to_each_gpu_of_llama_cpp():

@@ -157,6 +157,12 @@ def test_an_unknown_method_is_named_and_its_weights_are_no_certain_number(quanti
         ("MiniMaxAI/MiniMax-Text-01", 456e9),
         ("tiiuae/Falcon-H1-7B-Instruct", 7.59e9),
         ("EleutherAI/gpt-neox-20b", 20.55e9),
+        ("arcee-ai/Trinity-Nano-Preview", 6.12e9),
+        ("arcee-ai/Trinity-Mini", 26.1e9),
+        ("arcee-ai/Trinity-Large-Preview", 398e9),
+        ("stepfun-ai/Step-3.5-Flash", 196e9),
+        ("XiaomiMiMo/MiMo-V2.5", 310e9),
+        ("kakaocorp/kanana-2-30b-a3b-instruct", 30.66e9),
     ],
 )
 def test_parameters_are_near_what_the_model_card_says(model, parameters):

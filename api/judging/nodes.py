@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
+import msgspec
+
 from api.judging.signs import NEVER_CALM
 from api.store.snapshots import StoredNode
 from gpudiag.changes import Key, OpenFinding
@@ -82,6 +84,7 @@ class NodeState:
         "signs",
         "starts",
         "stored",
+        "stored_load",
         "told",
         "two_agents_at",
         "version",
@@ -121,6 +124,7 @@ class NodeState:
     def take_over(self, row: StoredNode) -> None:
         """Know the verdict that the store has of it."""
         self.version, self.stored, self.changed_at = row.version, row.verdict, row.changed_at
+        self.stored_load = row.load
         verdict = (row.verdict or {}).get("verdicts", {}).get("en")
         self.told: Rank | None = (verdict["severity"], verdict["rule"]) if verdict else None
 
@@ -164,7 +168,14 @@ class NodeState:
         return self.offset
 
     def load_at(self, now: float) -> Load:
-        """What its GPUs hold and do now; where the newest report is old, only how many they are."""
+        """What its GPUs hold and do now, by whoever took its newest report."""
+        elsewhere = self.window.latest is None or self.is_behind
+        if elsewhere and self.stored_load is not None and not is_silent(self.window, now):
+            return msgspec.json.decode(self.stored_load, type=Load)
+        return self.load_seen(now)
+
+    def load_seen(self, now: float) -> Load:
+        """The same by what was read here; where the newest report is old, only how many GPUs there are."""
         window = self.window
         latest = window.latest
         if latest is None:

@@ -58,6 +58,7 @@ class SharedJudge(Judge):
                 self.nodes[row.name] = NodeState(row)
                 continue
             state.window.received_at = max(state.window.received_at, row.last_seen)
+            state.stored_load = row.load
             if row.version != state.version:
                 with state.lock:
                     state.take_over(row)

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
 from sqlalchemy import Connection, Engine
 
 from api.judging.judge import Judge
@@ -191,7 +192,8 @@ class Writer:
                     self._judge(report)
                 self.judge.feed.take().write(self.store, connection)
                 seen = {s.id: (s, report.received_at) for report in batch for s, _ in report.fresh}
-                self.store.snapshots.save_seen(connection, [(key, at) for key, (_, at) in seen.items()])
+                loads = [(key, at, msgspec.json.encode(s.load_seen(at))) for key, (s, at) in seen.items()]
+                self.store.snapshots.save_loads(connection, loads)
                 last = self.store.snapshots.last_ids(connection, seen)
             for key, (state, _) in seen.items():
                 state.last_id = last.get(key, state.last_id)

@@ -21,7 +21,7 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest migration: a store that has it is opened without loading Alembic."""
 
 PAGE_BYTES = 4_096  # every report changes a page of each index, somewhere: large ones would be mostly old
@@ -29,6 +29,7 @@ PAGE_BYTES = 4_096  # every report changes a page of each index, somewhere: larg
 # Store.checkpoint); a log that grew beyond, for somebody kept it, is cut to this at the first commit after.
 MOST_LOG_BYTES = 64 << 20
 BUSY_SECONDS = 5.0
+MIGRATE_LOCK = 0x67706D67  # PostgreSQL's advisory lock of who brings the tables up to date
 
 
 class StoreError(Worded):
@@ -161,14 +162,21 @@ def migrate(engine: Engine) -> None:
                 return
             if version is not None and version > HEAD:
                 raise StoreError("store.newer", version=version, known=HEAD)
+    upgrade(engine, "head")
+
+
+def upgrade(engine: Engine, version: str) -> None:
+    """Bring older tables to a version; who comes second waits, and finds that done."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        if engine.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATE_LOCK})"))
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, version)
 
 
 @contextlib.contextmanager

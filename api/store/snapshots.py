@@ -25,6 +25,7 @@ class StoredNode(NamedTuple):
     version: int
     verdict: dict[str, Any] | None
     changed_at: float | None
+    load: bytes | None = None
 
 
 class StoredSnapshot(NamedTuple):
@@ -121,6 +122,13 @@ class Snapshots:
         if rows:
             statement = update(nodes).where(nodes.c.id == bindparam("node"))
             connection.execute(statement.values(last_seen=bindparam("at")), rows)
+
+    def save_loads(self, connection: Connection, seen: Iterable[tuple[int, float, bytes]]) -> None:
+        """When nodes were seen, and what their GPUs held and did then."""
+        rows = [{"node": node_id, "at": at, "is": load} for node_id, at, load in seen]
+        if rows:
+            statement = update(nodes).where(nodes.c.id == bindparam("node"))
+            connection.execute(statement.values(last_seen=bindparam("at"), load=bindparam("is")), rows)
 
     def forget(self, connection: Connection, node_id: int) -> None:
         """Drop a node with all that is stored of it."""

@@ -70,6 +70,26 @@ def test_a_mute_holds_at_every_server(two: tuple[Api, Api]) -> None:
     assert told["quiet"] == "muted"
 
 
+def test_a_list_has_the_load_of_nodes_that_report_to_another_server(two: tuple[Api, Api]) -> None:
+    first, second = two
+    nodes = [ReportingNode(name, second, gpus=2) for name in ("node-3", "node-4")]
+    nodes[0].passes(minutes=1)  # later to the other server, node-4 never here
+    first.clock.now = second.clock.now
+    for node in nodes:
+        node.api = first
+        node.all_gpus(utilization_percent=40.0, memory_used_bytes=20 << 30)
+    report_side_by_side(first, *nodes, seconds=120)
+    second.clock.now = first.clock.now
+    told = {item["node"]: item for item in second.client.nodes()["items"]}
+
+    assert [(40.0, 40 << 30, 2)] * 2 == [
+        (told[name]["utilization_percent"], told[name]["memory_used_bytes"], told[name]["gpus"])
+        for name in ("node-3", "node-4")
+    ]
+    second.clock.now += 60
+    assert {None} == {item["utilization_percent"] for item in second.client.nodes()["items"]}
+
+
 def test_metrics_have_what_was_reported_to_another_server(two: tuple[Api, Api]) -> None:
     first, second = two
     node = ReportingNode("node-3", first)

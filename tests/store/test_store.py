@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 from sqlalchemy import create_engine, event, inspect
 
 from api.store import HEAD, Store
-from api.store.engine import BUSY_SECONDS, MOST_LOG_BYTES
+from api.store.engine import BUSY_SECONDS, MOST_LOG_BYTES, upgrade
 from api.store.snapshots import NewSnapshot, pack, start_key
 from api.store.tables import metadata
 from gpudiag.changes import OpenFinding
@@ -280,6 +282,42 @@ def test_the_migrations_make_what_the_code_expects(store: Store) -> None:
     wanted.dispose()
 
 
+def test_servers_that_start_together_make_the_tables_once(postgresql: str) -> None:
+    program = "import sys; from api.store import Store; Store(sys.argv[1]).close()"
+    started = [
+        subprocess.Popen([sys.executable, "-c", program, postgresql], stderr=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    said = [process.communicate()[1] for process in started]
+
+    assert said == [b""] * 4
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_store_of_an_older_version_keeps_what_it_has(
+    request: pytest.FixtureRequest, tmp_path: Path, kind: str
+) -> None:
+    url = request.getfixturevalue("postgresql") if kind == "postgresql" else f"sqlite:///{tmp_path}/store"
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    upgrade(engine, "0001")
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO nodes (name, first_seen, last_seen, version) VALUES ('node-3', 1.0, 2.0, 7)"
+        )
+    engine.dispose()
+    store = Store(url)
+    [node] = store.snapshots.nodes()
+    store.close()
+
+    assert (node.name, node.first_seen, node.last_seen, node.version, node.load) == (
+        "node-3",
+        1.0,
+        2.0,
+        7,
+        None,
+    )
+
+
 def test_a_store_of_a_newer_version_is_left_alone(store: Store) -> None:
     from api.store import StoreError
 
@@ -288,7 +326,7 @@ def test_a_store_of_a_newer_version_is_left_alone(store: Store) -> None:
 
     with pytest.raises(StoreError, match="newer gpudiag"):
         Store(store.engine.url.render_as_string(hide_password=False))
-    assert HEAD == "0001"
+    assert HEAD == "0002"
 
 
 def test_the_file_is_laid_out_for_many_small_writes(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -13,7 +13,7 @@ from gpudiag.model import Checkup
 from gpudiag.rule import Case, Fires, Rule
 from gpudiag.verdict import NOT_ENOUGH
 from gpudiag.window import NotMeasured
-from gpudiag.words import LANGUAGES
+from gpudiag.words import LANGUAGES, words
 from gpudiag.words.pages import page_of, placeholders
 
 RULES = all_rules()
@@ -124,3 +124,12 @@ def test_every_wording_belongs_to_a_case(rule: Rule, language: str) -> None:
     worded = {variant for variant in page.headlines if variant} | {v for _, v in page.sections if v}
 
     assert worded <= shown, f"no case shows the wording {sorted(worded - shown)}"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("rule", "case"), FIRING)
+def test_evidence_is_named_in_words(rule: Rule, case: Case, language: str) -> None:
+    _, fired, _ = outcome(rule, case)
+    named = {**words(language).LABELS, **page_of(rule.module, rule.id, language).labels}  # type: ignore[arg-type]
+
+    assert [e.name for fires in fired for e in fires.evidence if e.name not in named] == []

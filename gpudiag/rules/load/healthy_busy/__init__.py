@@ -175,7 +175,9 @@ def _swings(gpu: GpuWindow, min_swing_percent: float) -> tuple[Evidence, ...]:
     samples = paste.samples if paste else load.seconds
     if samples < FEWEST_SAMPLES or load.max - load.min < min_swing_percent:
         return ()
+    # How long a few pasted samples took that lie within one row is not known to the row.
+    window = None if paste and load.n == 1 else min(W5, load.seconds)
     return (
-        measured("utilization_min_percent", load.min, window=min(W5, load.seconds)),
-        measured("utilization_max_percent", load.max, window=min(W5, load.seconds)),
+        measured("utilization_min_percent", load.min, window=window),
+        measured("utilization_max_percent", load.max, window=window),
     )

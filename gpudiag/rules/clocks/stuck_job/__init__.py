@@ -5,7 +5,7 @@ from typing import Any
 
 from gpudiag.owners import cancelling
 from gpudiag.rule import STUCK, Fires, calculated, measured, rule
-from gpudiag.rules.clocks.jobs import partners
+from gpudiag.rules.jobs import partners
 from gpudiag.window import W2, W5, W7D, W15, EngineWindow, GpuWindow, NotMeasured
 
 IDLE_SHARE_OF_LIMIT = 0.10  # where this GPU was never seen idle

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudiag.model import GpuReading, Samples, Snapshot
+from gpudiag.model import GpuReading, HostReading, Samples, Snapshot
 from gpudiag.smi.parts import Parts
 from gpudiag.smi.processes import processes_of
 from gpudiag.smi.series import buckets_of, is_bare_list, runs_of, series_of
@@ -54,6 +54,9 @@ def _snapshot(bucket: list[Sheet]) -> Snapshot:
     snapshot.driver_version = next((s.driver for s in reversed(bucket) if s.driver), None)
     snapshot.cuda_version = next((s.cuda for s in reversed(bucket) if s.cuda), None)
     snapshot.processes = processes_of(bucket)
+    if last.shared_memory is not None:
+        used, total = last.shared_memory
+        snapshot.host = HostReading(memory_total_bytes=total, memory_available_bytes=max(0, total - used))
     return snapshot
 
 

@@ -8,140 +8,169 @@ Tables of facts: a pattern, and what it says. Order matters: the first that fits
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+
+from gpudiag.model import Reason
 
 LONGEST_LINE = 500
 MOST_LINES = 20
 MOST_GPUS = 64
 
-# what a line says → (kind for PasteReading.errors, reason of the model for NVML as a whole or the GPU)
-_ERRORS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), kind, reason)
-    for pattern, kind, reason in (
-        (r"driver/library version mismatch|API mismatch|NVML/RM version mismatch|LibRmVersionMismatch|LIB_RM_VERSION_MISMATCH", "library_mismatch", "library_mismatch"),
-        (r"No devices were found", "no_devices", "not_found"),
-        (r"couldn.t communicate with the NVIDIA driver", "driver_not_loaded", "driver_not_loaded"),
-        (r"Failed to initialize NVML: Driver Not Loaded", "driver_not_loaded", "driver_not_loaded"),
-        (r"nvml error: driver not loaded|NVML_?Error_DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED|nvidia_?driver[_ ]not[_ ]loaded", "driver_not_loaded", "driver_not_loaded"),
-        (r"modprobe: (?:FATAL: Module nvidia\b|ERROR: could not insert '?nvidia\b)", "driver_not_loaded", "driver_not_loaded"),
-        (r"couldn.t find (?:the )?libnvidia-ml|libnvidia-ml\.so(?:\.1)?: cannot open|NVML Shared Library Not Found|NVML_ERROR_LIBRARY_NOT_FOUND",
-         "library_not_found", "library_not_found"),
-        (r"nvidia-smi['’\"]?: (?:command )?not found|command not found: nvidia-smi|Command 'nvidia-smi' not found|"
+# kind (of `PasteReading.errors`), words of which a line has one (quick to look for), and the pattern that decides
+ERRORS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (kind, tuple(words.split()), re.compile(pattern, re.IGNORECASE))
+    for kind, words, pattern in (
+        ("library_mismatch", "mismatch",
+         r"driver/library version mismatch|API mismatch|NVML/RM version mismatch|LibRmVersionMismatch|LIB_RM_VERSION_MISMATCH"),
+        ("no_devices", "devices", r"No devices were found"),
+        ("driver_not_loaded", "communicate",
+         r"couldn.t communicate with the NVIDIA driver"),
+        ("driver_not_loaded", "initialize", r"Failed to initialize NVML: Driver Not Loaded"),
+        ("driver_not_loaded", "loaded",
+         r"nvml error: driver not loaded|NVML_?Error_DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED|nvidia_?driver[_ ]not[_ ]loaded"),
+        ("driver_not_loaded", "modprobe",
+         r"modprobe: (?:FATAL: Module nvidia\b|ERROR: could not insert '?nvidia\b)"),
+        ("library_not_found", "libnvidia-ml library",
+         r"couldn.t find (?:the )?libnvidia-ml|libnvidia-ml\.so(?:\.1)?: cannot open|NVML Shared Library Not Found|NVML_ERROR_LIBRARY_NOT_FOUND"),
+        ("command_not_found", "nvidia-smi",
+         r"nvidia-smi['’\"]?: (?:command )?not found|command not found: nvidia-smi|Command 'nvidia-smi' not found|"
          r"'nvidia-smi' is not recognized|Unknown command:? '?nvidia-smi|nvidia-smi.{0,40}No such file|"
          r"\"nvidia-smi\": executable file not found|"
          r"nvidia-smi['’]?: (?:명령.{0,10}(?:없습니다|없음)|그런 파일이나)|'nvidia-smi' ?(?:을|를|을\(를\)) 찾을 수 없|"
          r"'nvidia-smi' ?은\(는\) 내부 또는 외부|'nvidia-smi' 용어가|nvidia-smi: コマンドが見つかりません|"
-         r"nvidia-smi[:：] ?未找到命令",
-         "command_not_found", "library_not_found"),
-        (r"Unable to determine the device handle for GPU.{0,60}Not Supported", "not_supported", "not_supported"),
-        (r"Unable to determine the device handle for GPU", "device_handle", "unknown_error"),
-        (r"GPU is lost|NVML_ERROR_GPU_IS_LOST|GPU_IS_LOST|GPU has fallen off the bus", "gpu_is_lost", "gpu_is_lost"),
-        (r"GPU requires reset|NVML_ERROR_RESET_REQUIRED", "reset_required", "reset_required"),
-        (r"Failed to initialize NVML: Unknown Error", "unknown_error", "unknown_error"),
-        (r"Initialize NVML: Insufficient Permissions|\[Insufficient Permissions\]",
-         "insufficient_permissions", "no_permission"),
-        (r"Failed to initialize NVML: GPU access blocked by the operating system", "access_blocked", "no_permission"),
-        (r"Failed to initialize NVML", "nvml_init", "unknown_error"),
-        (r"(?:error|failed|exception)\b.{0,80}\buncorrectable ECC error encountered|\b(?:CUDA_ERROR_ECC_UNCORRECTABLE|cudaErrorECCUncorrectable)\b",
-         "uncorrectable_ecc", "unknown_error"),
-        (r"\berror 802\b|: system not yet initialized|\b(?:CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady)\b",
-         "system_not_ready", "unknown_error"),
-        (r"infoROM is corrupted", "inforom_corrupted", "unknown_error"),
+         r"nvidia-smi[:：] ?未找到命令"),
+        ("not_supported", "determine",
+         r"Unable to determine the device handle for GPU.{0,60}Not Supported"),
+        ("device_handle", "determine", r"Unable to determine the device handle for GPU"),
+        ("gpu_is_lost", "lost fallen",
+         r"GPU is lost|NVML_ERROR_GPU_IS_LOST|GPU_IS_LOST|GPU has fallen off the bus"),
+        ("reset_required", "reset", r"GPU requires reset|NVML_ERROR_RESET_REQUIRED"),
+        ("unknown_error", "initialize",
+         r"Failed to initialize NVML: Unknown Error"),
+        ("insufficient_permissions", "insufficient",
+         r"Initialize NVML: Insufficient Permissions|\[Insufficient Permissions\]"),
+        ("access_blocked", "initialize",
+         r"Failed to initialize NVML: GPU access blocked by the operating system"),
+        ("nvml_init", "initialize", r"Failed to initialize NVML"),
+        ("uncorrectable_ecc", "uncorrectable",
+         r"(?:error|failed|exception)\b.{0,80}\buncorrectable ECC error encountered|\b(?:CUDA_ERROR_ECC_UNCORRECTABLE|cudaErrorECCUncorrectable)\b"),
+        ("system_not_ready", "802 initialized not_ready notready",
+         r"\berror 802\b|: system not yet initialized|\b(?:CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady)\b"),
+        ("inforom_corrupted", "corrupted", r"infoROM is corrupted"),
         # What a program or a container was refused: it tells little of the GPUs.
-        (r"NVIDIA driver on your system is too old|CUDA driver version is insufficient|PTX was compiled with an unsupported toolchain|unsatisfied condition: cuda ?>|\berror 804\b|"
-         r"forward compatibility was attempted|cudaErrorInsufficientDriver", "cuda_driver_too_old", "unknown_error"),
-        (r"\berror 803\b|unsupported display driver / cuda driver combination|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|cudaErrorSystemDriverMismatch",
-         "cuda_driver_mismatch", "unknown_error"),
-        (r"No CUDA GPUs are available|no CUDA-capable device is detected|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice", "cuda_no_device", "unknown_error"),
-        (r"CUDA-capable device\(?s?\)? (?:is/are|is|are) busy or unavailable|cudaErrorDevicesUnavailable", "cuda_busy", "unknown_error"),
-        (r"an illegal (?:memory access|instruction) was encountered|misaligned address|unspecified launch failure|device-side assert triggered|"
-         r"(?:CUDA_ERROR_|cudaError)(?:ILLEGAL_ADDRESS|IllegalAddress|LAUNCH_FAILED|LaunchFailure|ASSERT\b|Assert\b)", "cuda_fault", "unknown_error"),
-        (r"CUDA unknown error|library init failure: 999|CUDA_ERROR_UNKNOWN\b|cudaErrorUnknown\b", "cuda_unknown", "unknown_error"),
-        (r"no runtime for .?nvidia.? is configured|[Uu]nknown(?: or invalid)? runtime(?: name)?:? .?nvidia", "container_without_gpus", "unknown_error"),
-        (r"could not select device driver .{0,40}\[\[gpu[a-z ]{0,60}\]\]", "container_without_gpus", "unknown_error"),
-        (r"unresolvable CDI devices .{0,80}nvidia\.com/gpu", "container_cdi", "unknown_error"),
-        (r"nvidia-container-cli: device error|nvidia-container-cli: .{0,80}unknown device", "container_unknown_gpu", "unknown_error"),
-        (r"nvidia-container-cli: [a-z ]{3,40} error", "container_refused", "unknown_error"),
-        (r"Insufficient nvidia\.com/|requested number of devices unavailable for nvidia\.com/", "pod_without_gpu", "unknown_error"),
-        (r"\bUnexpectedAdmissionError\b|\bAllocate failed due to\b", "pod_refused", "unknown_error"),
-        (r"\d+/\d+ nodes are available: |\s\d+/\d+\s+Pending\s+\d", "pod_pending", "unknown_error"),
-        (r"\s\d+/\d+\s+Evicted\s+\d|^\s*Reason: {1,20}Evicted|\bThe node was low on resource: |\bPod ephemeral local storage usage exceeds", "pod_evicted", "unknown_error"),
-        (r"\s\d+/\d+\s+(?:Init:)?(?:ErrImagePull|ImagePullBackOff)\s|^\s*Reason: {1,20}(?:ErrImagePull|ImagePullBackOff)|\bFailed to pull image\b", "pod_image", "unknown_error"),
-        (r"gres/gpu count (?:repor|too l)", "slurm_fewer_gpus", "unknown_error"),
-        (r"\bKill task failed\b|DUE TO JOB NOT ENDING WITH SIGNALS|Unable to kill job step", "slurm_kill_failed", "unknown_error"),
-        (r"CANCELLED AT .{1,40} DUE TO TIME LIMIT", "slurm_time_limit", "unknown_error"),
-        (r"CANCELLED AT .{1,40} DUE TO NODE FAILURE|srun: error: Node failure on ", "slurm_node_failed", "unknown_error"),
-        (r"CANCELLED AT .{1,40} DUE TO PREEMPTION", "slurm_preempted", "unknown_error"),
-        (r"Requested node configuration is not available|Invalid generic resource \(gres\) specification", "slurm_not_to_be_had", "unknown_error"),
-        (r"\(ReqNodeNotAvail|\sPD\s.{1,60}\((?:Resources|Priority|Nodes required|BadConstraints|QOS\w{3,40}|Assoc\w{3,40}|Partition\w{3,40})", "slurm_waiting", "unknown_error"),
-        (r"^\s*REASON +USER +TIMESTAMP +NODELIST|^\s*State=\S{0,40}DRAIN|\bProlog (?:failure on node|error)|\bEpilog error\b", "slurm_drained", "unknown_error"),
-        (r"No (?:GPU|compute) instances found|No MIG devices found", "mig_empty", "unknown_error"),
-        (r"Unable to create a (?:GPU|compute) instance.{0,120}Insufficient Resources", "mig_no_room", "unknown_error"),
-        (r"Unable to (?:enable|disable) MIG Mode|In use by another client", "mig_in_use", "unknown_error"),
-        (r"Not supported on the device\(s\)", "not_supported", "not_supported"),
-        (r"no kernel image is available for execution|is not compatible with the current PyTorch installation|"
-         r"(?:CUDA_ERROR_|cudaError)(?:NO_BINARY_FOR_GPU|NoKernelImageForDevice)", "cuda_no_kernel", "unknown_error"),
-        (r"invalid device ordinal|CUDA_ERROR_INVALID_DEVICE\b|cudaErrorInvalidDevice\b", "cuda_no_such_gpu", "unknown_error"),
-        (r"Torch not compiled with CUDA enabled|Skipping registering GPU devices|no compatible GPUs were discovered",
-         "no_cuda_in_program", "unknown_error"),
-        (r"\b(?:CUBLAS|CUDNN)_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)|Could not create cudnn handle|Failed to get convolution algorithm",
-         "cuda_library", "unknown_error"),
-        (r"Watchdog caught collective operation timeout|Timed out waiting \d{1,9} ?ms for (?:recv|send) operation|"
-         r"detected by watchdog at work: \d|ProcessGroupNCCL's watchdog got stuck", "collective_timeout", "unknown_error"),
-        (r"(?:socket\w{0,20}Connect\w{0,10}|NCCL WARN): ?.{0,20}Connect to \S{3,60}<\d{1,5}> (?:failed|returned)|NCCL WARN Connect to \S{3,60} failed|"
-         r"NCCL WARN .{0,40}no socket interface found", "collective_unreached", "unknown_error"),
-        (r"NET/IB ?: ?Got completion from peer|NET/IB ?: .{0,40}Got async (?:fatal )?event|ibv_(?:modify_qp|poll_cq|reg_mr\w{0,12}) failed", "collective_fabric", "unknown_error"),
-        (r"The client socket has timed out after|Timed out after \d{1,9} seconds waiting for clients|"
-         r"DistNetworkError: The (?:client|server) socket|RendezvousConnectionError|RendezvousTimeoutError", "collective_no_meeting", "unknown_error"),
-        (r"failed to listen on any local network address|EADDRINUSE|errno: 98 - Address already in use|\[Errno 98\]", "port_taken", "unknown_error"),
-        (r"Error while creating shared memory segment /dev/shm/nccl|Error: failed to extend /dev/shm/nccl", "shared_memory", "unknown_error"),
-        (r"ncclRemoteError|ncclSystemError|ncclUnhandledCudaError|ncclInternalError|unhandled (?:system|cuda) error|"
-         r"NCCL WARN .{0,40}Connection closed by remote peer", "collective_failed", "unknown_error"),
-        (r"EngineDeadError|EngineCore (?:encountered an issue|failed to start)|Engine core initialization failed", "engine_dead", "unknown_error"),
-        (r"out of shared memory|unable to open shared memory object|No space left on device.{0,40}/dev/shm|/dev/shm.{0,60}No space left",
-         "shared_memory", "unknown_error"),
-        (r"(?:nvidia|nv)-fabricmanager.{0,120}(?:[Ff]ailed|error)", "fabric_manager", "unknown_error"),
-        (r"\d{1,2}%/\d{1,2}% CPU/GPU|\s100% CPU\s|offloaded (\d{1,3})/(?!\1 )\d{1,3} layers to GPU", "partly_on_cpu", "unknown_error"),
-        (r"^Is CUDA available: False", "cuda_no_device", "unknown_error"),
-        (r"DefaultCPUAllocator: (?:can't allocate|not enough) memory|ggml_backend_cpu_buffer_type_alloc_buffer: failed|"
-         r"failed to allocate CPU buffer|unable to allocate CPU buffer|OOM when allocating tensor .{0,200}by allocator (?:mkl)?cpu\b", "host_memory", "unknown_error"),
-        (r"OOM when allocating tensor", "out_of_memory", "unknown_error"),
-        (r"Detected \d{1,6} oom[-_]kill event|srun: error: .{1,80}: Out Of Memory|Reason: {1,12}OOMKilled|\s\d+/\d+\s+(?:Init:)?OOMKilled\s", "oom_kill", "unknown_error"),
-        (r"\s\d+/\d+\s+(?:Init:)?CrashLoopBackOff\s|^\s*Reason: {1,20}CrashLoopBackOff|\bBack-off restarting failed container\b", "pod_crash_loop", "unknown_error"),
-        (r"\b(?:VGA compatible|3D|Display) controller(?: \[\w{4}\])?: NVIDIA .{0,160}\(rev ff\)", "bus_no_answer", "unknown_error"),
+        ("cuda_driver_too_old", "804 system insufficient unsupported unsatisfied compatibility",
+         r"NVIDIA driver on your system is too old|CUDA driver version is insufficient|PTX was compiled with an unsupported toolchain|unsatisfied condition: cuda ?>|\berror 804\b|"
+         r"forward compatibility was attempted|cudaErrorInsufficientDriver"),
+        ("cuda_driver_mismatch", "803 unsupported mismatch",
+         r"\berror 803\b|unsupported display driver / cuda driver combination|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|cudaErrorSystemDriverMismatch"),
+        ("cuda_no_device", "available cuda-capable no_device nodevice",
+         r"No CUDA GPUs are available|no CUDA-capable device is detected|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice"),
+        ("cuda_busy", "unavailable",
+         r"CUDA-capable device\(?s?\)? (?:is/are|is|are) busy or unavailable|cudaErrorDevicesUnavailable"),
+        ("cuda_fault", "illegal misaligned launch assert",
+         r"an illegal (?:memory access|instruction) was encountered|misaligned address|unspecified launch failure|device-side assert triggered|"
+         r"(?:CUDA_ERROR_|cudaError)(?:ILLEGAL_ADDRESS|IllegalAddress|LAUNCH_FAILED|LaunchFailure|ASSERT\b|Assert\b)"),
+        ("cuda_unknown", "unknown failure:",
+         r"CUDA unknown error|library init failure: 999|CUDA_ERROR_UNKNOWN\b|cudaErrorUnknown\b"),
+        ("container_without_gpus", "runtime",
+         r"no runtime for .?nvidia.? is configured|[Uu]nknown(?: or invalid)? runtime(?: name)?:? .?nvidia"),
+        ("container_without_gpus", "[[gpu",
+         r"could not select device driver .{0,40}\[\[gpu[a-z ]{0,60}\]\]"),
+        ("container_cdi", "cdi", r"unresolvable CDI devices .{0,80}nvidia\.com/gpu"),
+        ("container_unknown_gpu", "container-cli",
+         r"nvidia-container-cli: device error|nvidia-container-cli: .{0,80}unknown device"),
+        ("container_refused", "container-cli", r"nvidia-container-cli: [a-z ]{3,40} error"),
+        ("pod_without_gpu", "nvidia.com/",
+         r"Insufficient nvidia\.com/|requested number of devices unavailable for nvidia\.com/"),
+        ("pod_refused", "allocate unexpectedadmission", r"\bUnexpectedAdmissionError\b|\bAllocate failed due to\b"),
+        ("pod_pending", "nodes pending",
+         r"\d+/\d+ nodes are available: |\s\d+/\d+\s+Pending\s+\d"),
+        ("pod_evicted", "evicted resource: ephemeral",
+         r"\s\d+/\d+\s+Evicted\s+\d|^\s*Reason: {1,20}Evicted|\bThe node was low on resource: |\bPod ephemeral local storage usage exceeds"),
+        ("pod_image", "image",
+         r"\s\d+/\d+\s+(?:Init:)?(?:ErrImagePull|ImagePullBackOff)\s|^\s*Reason: {1,20}(?:ErrImagePull|ImagePullBackOff)|\bFailed to pull image\b"),
+        ("slurm_fewer_gpus", "gres/gpu", r"gres/gpu count (?:repor|too l)"),
+        ("slurm_kill_failed", "kill signals",
+         r"\bKill task failed\b|DUE TO JOB NOT ENDING WITH SIGNALS|Unable to kill job step"),
+        ("slurm_time_limit", "cancelled", r"CANCELLED AT .{1,40} DUE TO TIME LIMIT"),
+        ("slurm_node_failed", "cancelled srun",
+         r"CANCELLED AT .{1,40} DUE TO NODE FAILURE|srun: error: Node failure on "),
+        ("slurm_preempted", "preemption", r"CANCELLED AT .{1,40} DUE TO PREEMPTION"),
+        ("slurm_not_to_be_had", "requested generic",
+         r"Requested node configuration is not available|Invalid generic resource \(gres\) specification"),
+        ("slurm_waiting", "reqnodenotavail pd",
+         r"\(ReqNodeNotAvail|\sPD\s.{1,60}\((?:Resources|Priority|Nodes required|BadConstraints|QOS\w{3,40}|Assoc\w{3,40}|Partition\w{3,40})"),
+        ("slurm_drained", "nodelist drain prolog epilog",
+         r"^\s*REASON +USER +TIMESTAMP +NODELIST|^\s*State=\S{0,40}DRAIN|\bProlog (?:failure on node|error)|\bEpilog error\b"),
+        ("mig_empty", "instances devices", r"No (?:GPU|compute) instances found|No MIG devices found"),
+        ("mig_no_room", "insufficient",
+         r"Unable to create a (?:GPU|compute) instance.{0,120}Insufficient Resources"),
+        ("mig_in_use", "unable another",
+         r"Unable to (?:enable|disable) MIG Mode|In use by another client"),
+        ("not_supported", "supported", r"Not supported on the device\(s\)"),
+        ("cuda_no_kernel", "kernel pytorch no_binary",
+         r"no kernel image is available for execution|is not compatible with the current PyTorch installation|"
+         r"(?:CUDA_ERROR_|cudaError)(?:NO_BINARY_FOR_GPU|NoKernelImageForDevice)"),
+        ("cuda_no_such_gpu", "invalid",
+         r"invalid device ordinal|CUDA_ERROR_INVALID_DEVICE\b|cudaErrorInvalidDevice\b"),
+        ("no_cuda_in_program", "compiled registering discovered",
+         r"Torch not compiled with CUDA enabled|Skipping registering GPU devices|no compatible GPUs were discovered"),
+        ("cuda_library", "_status_ cudnn convolution",
+         r"\b(?:CUBLAS|CUDNN)_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)|Could not create cudnn handle|Failed to get convolution algorithm"),
+        ("collective_timeout", "watchdog waiting",
+         r"Watchdog caught collective operation timeout|Timed out waiting \d{1,9} ?ms for (?:recv|send) operation|"
+         r"detected by watchdog at work: \d|ProcessGroupNCCL's watchdog got stuck"),
+        ("collective_unreached", "connect interface",
+         r"(?:socket\w{0,20}Connect\w{0,10}|NCCL WARN): ?.{0,20}Connect to \S{3,60}<\d{1,5}> (?:failed|returned)|NCCL WARN Connect to \S{3,60} failed|"
+         r"NCCL WARN .{0,40}no socket interface found"),
+        ("collective_fabric", "net/ib ibv_",
+         r"NET/IB ?: ?Got completion from peer|NET/IB ?: .{0,40}Got async (?:fatal )?event|ibv_(?:modify_qp|poll_cq|reg_mr\w{0,12}) failed"),
+        ("collective_no_meeting", "socket waiting rendezvous",
+         r"The client socket has timed out after|Timed out after \d{1,9} seconds waiting for clients|"
+         r"DistNetworkError: The (?:client|server) socket|RendezvousConnectionError|RendezvousTimeoutError"),
+        ("port_taken", "listen eaddrinuse errno",
+         r"failed to listen on any local network address|EADDRINUSE|errno: 98 - Address already in use|\[Errno 98\]"),
+        ("shared_memory", "/dev/shm/nccl",
+         r"Error while creating shared memory segment /dev/shm/nccl|Error: failed to extend /dev/shm/nccl"),
+        ("collective_failed", "nccl unhandled",
+         r"ncclRemoteError|ncclSystemError|ncclUnhandledCudaError|ncclInternalError|unhandled (?:system|cuda) error|"
+         r"NCCL WARN .{0,40}Connection closed by remote peer"),
+        ("engine_dead", "enginedead encountered failed",
+         r"EngineDeadError|EngineCore (?:encountered an issue|failed to start)|Engine core initialization failed"),
+        ("shared_memory", "shared /dev/shm",
+         r"out of shared memory|unable to open shared memory object|No space left on device.{0,40}/dev/shm|/dev/shm.{0,60}No space left"),
+        ("fabric_manager", "fabricmanager", r"(?:nvidia|nv)-fabricmanager.{0,120}(?:[Ff]ailed|error)"),
+        ("partly_on_cpu", "cpu/gpu 100% offloaded",
+         r"\d{1,2}%/\d{1,2}% CPU/GPU|\s100% CPU\s|offloaded (\d{1,3})/(?!\1 )\d{1,3} layers to GPU"),
+        ("cuda_no_device", "available:", r"^Is CUDA available: False"),
+        ("host_memory", "allocat alloc_buffer",
+         r"DefaultCPUAllocator: (?:can't allocate|not enough) memory|ggml_backend_cpu_buffer_type_alloc_buffer: failed|"
+         r"failed to allocate CPU buffer|unable to allocate CPU buffer|OOM when allocating tensor .{0,200}by allocator (?:mkl)?cpu\b"),
+        ("out_of_memory", "allocating", r"OOM when allocating tensor"),
+        ("oom_kill", "oom srun",
+         r"Detected \d{1,6} oom[-_]kill event|srun: error: .{1,80}: Out Of Memory|Reason: {1,12}OOMKilled|\s\d+/\d+\s+(?:Init:)?OOMKilled\s"),
+        ("pod_crash_loop", "crashloopbackoff back-off",
+         r"\s\d+/\d+\s+(?:Init:)?CrashLoopBackOff\s|^\s*Reason: {1,20}CrashLoopBackOff|\bBack-off restarting failed container\b"),
+        ("bus_no_answer", "controller",
+         r"\b(?:VGA compatible|3D|Display) controller(?: \[\w{4}\])?: NVIDIA .{0,160}\(rev ff\)"),
     )
 )  # fmt: skip
-NVML_AS_A_WHOLE = (
-    "library_mismatch", "no_devices", "driver_not_loaded", "library_not_found",
-    "unknown_error", "access_blocked", "nvml_init",
-)  # fmt: skip
-OF_ONE_GPU = {
+_WORDS = tuple({word for _, words, _ in ERRORS for word in words})
+NVML_AS_A_WHOLE: dict[str, Reason] = {
+    "library_mismatch": "library_mismatch",
+    "no_devices": "not_found",
+    "driver_not_loaded": "driver_not_loaded",
+    "library_not_found": "library_not_found",
+    "unknown_error": "unknown_error",
+    "access_blocked": "no_permission",
+    "nvml_init": "unknown_error",
+}
+OF_ONE_GPU: dict[str, Reason] = {
     "device_handle": "unknown_error",
     "gpu_is_lost": "gpu_is_lost",
     "reset_required": "reset_required",
 }
-
-_WORTH = (
-    "ismatch", "o devices", "ommunicate", "NVML", "ibnvidia", "ot found", "ecognized", "evice handle", "lost",
-    "reset", "ot loaded", "ot Found", "nfoROM", "ermissions", "fallen off", "uch file", "LOST", "RESET", "NOT_LOADED",
-    "nvidia-smi", "ncorrectable", "UNCORRECTABLE", "802", "803", "804", "yet initialized", "NOT_READY", "NotReady",
-    "modprobe", "too old", "insufficient", "Insufficient", "unsatisfied", "compatibility was", "unsupported display",
-    "Mismatch", "MISMATCH", "No CUDA", "CUDA-capable", "CUDA unknown", "NO_DEVICE", "ErrorNoDevice", "Unavailable",
-    "illegal mem", "launch fail", "assert trig", "ILLEGAL_ADDRESS", "IllegalAddress", "LAUNCH_FAILED", "LaunchFailure",
-    "ERROR_ASSERT", "ErrorAssert", "ERROR_UNKNOWN", "ErrorUnknown", "init failure", "[[gpu", "CDI devices",
-    "container-cli", "nvidia.com/", "gres/gpu", "ot supported on", "kernel image", "PyTorch installation", "NO_BINARY",
-    "NoKernelImage", "device ordinal", "INVALID_DEVICE", "InvalidDevice", "not compiled with CUDA", "registering GPU",
-    "compatible GPUs", "CUBLAS_STATUS", "CUDNN_STATUS", "cudnn handle", "convolution algorithm", "Watchdog caught",
-    "Timed out waiting", "nccl", "unhandled ", "CPUAllocator", "cpu_buffer", "CPU buffer", "oom", "OOM when", "OOMKilled",
-    "Out Of Memory", "unsupported toolchain", "runtime", "EngineDead", "EngineCore", "Engine core", "shared memory", "/dev/shm",
-    "UnexpectedAdmission", "Allocate failed", "nodes are available", "Pending", "Evicted", "low on resource", "ephemeral local", "ErrImagePull",
-    "ImagePullBackOff", "pull image", "Kill task", "NOT ENDING", "kill job step", "DUE TO", "Node failure", "node configuration", "generic resource",
-    "ReqNodeNotAvail", " PD ", "REASON", "DRAIN", "Prolog", "Epilog", "watchdog", "Connect to", "socket interface", "NET/IB", "ibv_", "client socket",
-    "server socket", "waiting for clients", "Rendezvous", "failed to listen", "EADDRINUSE", "rrno", "Connection closed by", "CrashLoopBackOff", "Back-off",
-    "fabricmanager", "CUDA available", "% CPU", "layers to GPU", "instances found", "MIG devices", "create a", "MIG Mode", "another client", "illegal instr", "misaligned addr", "(rev ff)",
-)  # fmt: skip
-"""Of these a line has to hold one before it is looked at closely."""
 _BUS = re.compile(
     r"GPU ?(?:(\d{1,3}): ?|at )?((?:[0-9a-fA-F]{3,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])", re.IGNORECASE
 )
@@ -182,42 +211,53 @@ class Complaints:
 
     kinds: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
-    nvml: str | None = None  # reason, when the library as a whole fails
-    gpus: list[tuple[str | None, str]] = field(default_factory=list)  # bus id, reason
+    nvml: Reason | None = None  # why, when the library as a whole fails
+    gpus: list[tuple[str | None, Reason]] = field(default_factory=list)  # bus id, why
     places: dict[str, int] = field(default_factory=dict)  # bus id → the GPU's number, where a line says both
     corrupted: list[str] = field(default_factory=list)  # bus ids whose infoROM is named corrupted
 
 
-def complaints_of(lines: Sequence[str]) -> tuple[Complaints, list[int]]:
-    """Error lines, and the numbers of the lines they stand in."""
-    found, used = Complaints(), []
-    for number, line in enumerate(lines):
-        if not 6 < len(line) <= LONGEST_LINE or not any(word in line for word in _WORTH):
-            continue
-        match = next(((kind, reason) for pattern, kind, reason in _ERRORS if pattern.search(line)), None)
-        if match is None:
-            continue
-        kind, reason = match
-        used.append(number)
+def complaints_of(lines: Sequence[str]) -> Complaints:
+    """What lines complain of, each once, in the order of the text."""
+    found = Complaints()
+    for number, kind in _kinds_of(lines):
+        line = lines[number]
         if kind == "device_handle" and _next_written(lines, number) == "Not Supported":
-            kind = reason = "not_supported"  # a command that this GPU does not know, wrapped
+            kind = "not_supported"  # a command that this GPU does not know, wrapped
         if kind not in found.kinds:
             found.kinds.append(kind)
         if len(found.lines) < MOST_LINES:
             found.lines.append(line.strip())
         bus = _BUS.search(line)
-        if kind in NVML_AS_A_WHOLE and found.nvml is None:
-            found.nvml = reason
+        if kind in NVML_AS_A_WHOLE:
+            found.nvml = found.nvml or NVML_AS_A_WHOLE[kind]
         elif kind in OF_ONE_GPU and "NVRM" not in line and len(found.gpus) < MOST_GPUS:
-            lost = "gpu_is_lost" if "lost" in line.lower() else OF_ONE_GPU[kind]
-            found.gpus.append((bus[2] if bus else None, lost))
+            lost = "lost" in line.lower()
+            found.gpus.append((bus[2] if bus else None, "gpu_is_lost" if lost else OF_ONE_GPU[kind]))
             if bus and bus[1]:
                 found.places[bus[2]] = int(bus[1])
         elif kind == "inforom_corrupted" and bus:
             found.corrupted.append(bus[2])
     if _offers_fewer(lines):
         found.kinds.append("node_offers_fewer")
-    return found, used
+    return found
+
+
+def _kinds_of(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """(number of the line, kind) of each line that complains."""
+    text = "\n".join(lines).lower()
+    there = {word for word in _WORDS if word in text}
+    errors = [error for error in ERRORS if not there.isdisjoint(error[1])] if there else []
+    for number, line in enumerate(lines if errors else ()):
+        if not 6 < len(line) <= LONGEST_LINE:
+            continue
+        lowered = line.lower()
+        if not any(word in lowered for word in there):
+            continue
+        for kind, words, pattern in errors:
+            if any(word in lowered for word in words) and pattern.search(line):
+                yield number, kind
+                break
 
 
 _PART = re.compile(r"\s{0,8}(Capacity|Allocatable|Allocated resources|System Info|Conditions):\s*")

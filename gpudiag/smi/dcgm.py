@@ -23,7 +23,7 @@ PREFIX = "DCGM_FI_D"
 _METRIC = re.compile(r"\s{0,8}DCGM_FI_(\w{3,60})\{(.{0,2000}?)\}\s{1,40}(\S{1,40})(?:\s+\d{10,13})?\s*")
 _LABEL = re.compile(r'(\w{1,60})="((?:[^"\\]|\\.){0,300})"')
 LOST = 79
-"""The last Xid of a GPU stays on the page: of one that works, this one is over."""
+"""The last Xid of a GPU stays on the page: of one that works, this one is of before."""
 _BLANK = 1e15  # DCGM writes what it does not know as a number near 2^63
 
 _FIELDS: dict[str, tuple[str, Convert]] = {
@@ -106,8 +106,10 @@ def read_exporter(lines: Sequence[str]) -> tuple[list[Sheet], list[KernelEvent],
     at_work = {
         gpu.index for sheet in sheets[-1:] for gpu in sheet.gpus if gpu.values.get("utilization_percent")
     }
-    told = [event for index, event in events if event.number != LOST or index not in at_work]
-    return [sheet for sheet in sheets if sheet.gpus], told, used
+    for index, event in events:
+        if event.number == LOST and index in at_work:
+            event.kind = "lost_before"
+    return [sheet for sheet in sheets if sheet.gpus], [event for _, event in events], used
 
 
 def _take(sheet: Sheet, field: str, labels: dict[str, str], written: str) -> KernelEvent | None:

@@ -149,7 +149,7 @@ def _failing(named: Iterable[tuple[str, str]]) -> tuple[str, set[str]]:
     failed = set()
     for machine, line in named:
         last = machine
-        if complaints_of([line])[0].kinds or FAILED in line:
+        if complaints_of([line]).kinds or FAILED in line:
             told = machine
             failed.add(machine)
     return told or last, failed
@@ -198,10 +198,7 @@ def _headed(lines: Sequence[str]) -> Machines | None:
     ends = [at for at, _ in marks[1:]] + [len(lines)]
     for (start, machine), end in zip(marks, ends, strict=True):
         part = lines[start:end]
-        if (
-            any(_SAMPLE.match(line) or UNREACHED.search(line) for line in part)
-            or complaints_of(part)[0].kinds
-        ):
+        if any(_SAMPLE.match(line) or UNREACHED.search(line) for line in part) or complaints_of(part).kinds:
             named += [(machine, line) for line in part]
     return _parted(named) if len({machine for machine, _ in named if machine}) > 1 else None
 

@@ -30,6 +30,7 @@ from gpudiag.smi.query import QueryReader
 from gpudiag.smi.sheet import LISTS, Row
 from gpudiag.smi.strangers import refusal_of
 from gpudiag.smi.table import TableReader
+from gpudiag.smi.tegra import read_tegrastats
 from gpudiag.window import Window
 from gpudiag.workloads import workload_of
 
@@ -160,6 +161,9 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
     exported, xids, used = read_exporter(left)
     _blank(left, used)
     parts.sheets += exported
+    boards, used = read_tegrastats(left)
+    _blank(left, used)
+    parts.sheets += boards
     sheets, used = read_mig(left)  # before the table, whose bars it has
     _blank(left, used)
     parts.sheets += sheets
@@ -167,7 +171,7 @@ def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
         found = reader()
         _blank(left, found.read(left))
         parts.sheets += found.sheets
-    parts.complaints, _ = complaints_of(left)
+    parts.complaints = complaints_of(left)
     if not parts.failures and without_sizes(log):
         parts.complaints.kinds.insert(0, "out_of_memory")  # others, as of NCCL, come of it
     for take in (

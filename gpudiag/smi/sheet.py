@@ -13,7 +13,8 @@ from gpudiag.smi.fields import ECC_SUMS, ENOUGH_REASONS, Field
 from gpudiag.smi.values import Absent, Convert
 
 FORMATS = (
-    "xml", "query", "csv", "table", "dmon", "dcgm", "pmon", "apps", "gpustat", "nvtop", "nvlink", "listing",
+    "xml", "query", "csv", "table", "dmon", "dcgm", "pmon", "apps", "gpustat", "nvtop", "tegrastats",
+    "nvlink", "listing",
     "mig", "topology",
 )  # fmt: skip
 """All of them: where two show the same value, the one that stands first is believed."""
@@ -172,6 +173,9 @@ class Sheet:
     loose: list[float] = field(default_factory=list)  # utilization of rows whose GPU is cut off
     headed: bool = False  # it begins a list of its own, and no command above says who asked
     numbered: bool = False  # its one GPU has the number that was asked for
+    shared_memory: tuple[int, int] | None = (
+        None  # bytes in use and in all, of a board without memory of its own
+    )
     cut_gpus: int = 0  # GPUs of which not even a line is whole
 
     def gpu_at(self, index: int) -> Draft:

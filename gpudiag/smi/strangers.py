@@ -19,7 +19,7 @@ _TOOLS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("xpu-smi", "other-vendor", r"\bxpu-smi\b|\bxpumcli\b|\bintel_gpu_top\b"),
         ("mthreads-gmi", "other-vendor", r"\bmthreads-gmi\b"),
         ("mx-smi", "other-vendor", r"\bmx-smi\b"),
-        ("tegrastats", "other-tool", r"\bGR3D_FREQ \d"),
+        ("tegrastats", "other-tool", r"\bGR3D_FREQ [\d@]"),
         ("DCGM", "other-tool", r"\bdcgmi\b|Successfully ran diagnostic|Health Monitor Report|DCGM GPU Diag"
          r"|# ?Entity {1,20}[A-Z]{3}|\| DCGM Version|\| GPU ID \| Device Information"),
         ("NCCL", "other-tool", r"\bNCCL (?:WARN|INFO|error)\b|ProcessGroupNCCL"),

@@ -110,13 +110,15 @@ def test_no_xid_is_no_event() -> None:
     assert [] == read(page(("DEV_XID_ERRORS", 0), ("DEV_GPU_TEMP", 40)), now=1.0).snapshots[-1].events
 
 
-def test_a_gpu_at_work_is_not_lost_for_an_xid_that_stayed_on_the_page() -> None:
+def test_an_xid_that_stayed_on_the_page_is_of_before_where_the_gpu_works() -> None:
     working, silent = (
-        said(page(("DEV_XID_ERRORS", 79), ("DEV_GPU_TEMP", 52), *load)).verdict["rule"]
+        said(page(("DEV_XID_ERRORS", 79), ("DEV_GPU_TEMP", 52), *load)).verdict
         for load in ([("DEV_GPU_UTIL", 97)], [])
     )
 
-    assert "gpu-lost-bus" == silent != working
+    assert ("critical", "gpu-lost-bus") == (silent["severity"], silent["rule"])
+    assert ("warning", "gpu-lost-bus") == (working["severity"], working["rule"])
+    assert "answers by this page" in working["headline"]
 
 
 DMON = """

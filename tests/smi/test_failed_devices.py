@@ -9,6 +9,7 @@ import pytest
 
 from gpudiag.examine import examine
 from gpudiag.explain import explain
+from gpudiag.plaintext import diagnosis_text
 from gpudiag.smi import window_of
 
 HEAD = "| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |\n"
@@ -148,3 +149,11 @@ def test_a_line_without_a_number_names_the_card_by_its_address() -> None:
     said = answer("Unable to determine the device handle for GPU 0000:2A:00.0: Unknown Error\n")
 
     assert said["verdict"]["headline"] == "GPU 0000:2A:00.0 does not answer the driver any more"
+
+
+def test_a_card_that_only_an_error_line_names_is_listed_by_its_address() -> None:
+    line = "Unable to determine the device handle for GPU0000:86:00.0: Unknown Error\n"
+    text = diagnosis_text(answer(line), "en")
+
+    assert "\nGPU 0000:86:00.0 critical" in text
+    assert "GPU 0 " not in text

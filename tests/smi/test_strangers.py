@@ -30,7 +30,7 @@ OTHERS = {
     "rocm-smi": ROCM,
     "npu-smi": "npu-smi info -t usages -i 1\n\nNPU ID                         : 1\nHBM Usage Rate(%)   : 0\n",
     "amd-smi": "+------------+\n| AMD-SMI 25.4.2+aca1101   amdgpu version: 6.12.12 |\n+------------+\n",
-    "tegrastats": "RAM 4722/7844MB (lfb 4x4MB) CPU [12%@729,8%@729] GR3D_FREQ 0% cpu@48C gpu@47.5C\n",
+    "tegrastats": "tegrastats --interval 1000\nCPU [12%@729,8%@729] GR3D_FREQ 0% cpu@48C gpu@47.5C\n",
     "DCGM": "1 GPU found.\n| GPU ID | Device Information                                     |\n",
     "NCCL": "node-2:5776:5902 [0] NCCL INFO Bootstrap : Using ens3:10.0.3.12<0>\n",
 }

@@ -50,6 +50,7 @@ def gpu_lost_bus(node: Window) -> Iterator[Fires]:
             yield _by_nvml(gpu)
     if node.pasted and not found:
         yield from _pasted(node)
+        yield from _before(node)
 
 
 def _told(node: Window) -> list[Episode]:
@@ -84,6 +85,19 @@ def _by_nvml(gpu: GpuWindow) -> Fires:
         return Fires((read,), gpu=gpu.index, variant="silent", confidence="likely", words=words)
     said = measured("nvml_error", "GPU is lost", source="NVML")
     return Fires((said,), gpu=gpu.index, variant="nvml", words=words)
+
+
+def _before(node: Window) -> Iterator[Fires]:
+    """An exporter's page has the Xid still, of a GPU whose values it reads."""
+    for episode in told(node, frozenset(), "lost_before") if node.events else []:
+        yield Fires(
+            episode.evidence(),
+            severity="warning",
+            confidence="possible",
+            variant="before",
+            gpu=episode.gpu,
+            words=episode.words(),
+        )
 
 
 def _pasted(node: Window) -> Iterator[Fires]:

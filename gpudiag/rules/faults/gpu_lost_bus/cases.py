@@ -1,9 +1,9 @@
 """Situations of gpu-lost-bus and its look-alikes."""
 
-from gpudiag.model import PasteReading, Snapshot
+from gpudiag.model import KernelEvent, PasteReading, Snapshot
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import kernel_lines, pasted
-from gpudiag.rules.situations import START, Situation
+from gpudiag.rules.situations import START, Situation, idle_h100
 from gpudiag.window import Window
 
 LINE = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
@@ -52,6 +52,17 @@ def _handle() -> Window:
     return window
 
 
+def _on_the_page_of_a_gpu_that_works() -> Window:
+    event = KernelEvent(kind="lost_before", text="DCGM_FI_DEV_XID_ERRORS of GPU 1: 79", number=79, gpu=1)
+    window = Window("pasted")
+    gpus = [idle_h100(0), idle_h100(1)]
+    paste = PasteReading(formats=["dcgm"])
+    window.add(
+        Snapshot(node="pasted", taken_at=START, source="pasted", gpus=gpus, events=[event], paste=paste)
+    )
+    return window
+
+
 def _row_of_errors() -> Window:
     return pasted(gpus=2, error="unknown_error")
 
@@ -68,6 +79,15 @@ CASES = [
     Case("nvidia-smi cannot get a handle", _handle, "fires", variant="handle", confidence="likely"),
     Case(
         "every reading of a pasted row fails", _row_of_errors, "fires", variant="silent", confidence="likely"
+    ),
+    Case(
+        "an exporter still shows the Xid of a GPU that works",
+        _on_the_page_of_a_gpu_that_works,
+        "fires",
+        gpu=1,
+        severity="warning",
+        confidence="possible",
+        variant="before",
     ),
     Case("it was lost before the last boot", _before_the_boot, "clear"),
     Case("an Xid of the program", lambda: kernel_lines(LINE.replace("79", "31")), "clear"),

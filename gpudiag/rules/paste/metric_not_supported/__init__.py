@@ -7,6 +7,7 @@ from gpudiag.rule import TEXT, Fires, measured, rule
 from gpudiag.window import Window
 
 DECISIVE = ("utilization_percent", "memory_used_bytes", "memory_total_bytes")
+FULL_SHARE = 0.95  # of the memory that CPU and GPU share (our judgement)
 NOT_GIVEN = ("not_supported", "no_permission", "function_not_found")
 
 
@@ -35,6 +36,8 @@ def _of_gpu(snapshot: Snapshot, gpu: GpuReading, min_busy_percent: float) -> Fir
         lacks = [name for name in lacks if name != "utilization_percent"]  # mig-util-not-available
     if (gpu.utilization_percent or 0.0) >= min_busy_percent and gaps.get("power_watts") in NOT_GIVEN:
         lacks.append("power_watts")
+    if "memory_used_bytes" in lacks and (board := _of_a_board(snapshot, gpu)) is not None:
+        return board
     if lacks:
         seen = tuple(measured(name, "N/A", source="pasted text") for name in lacks)
         held = any(
@@ -48,6 +51,21 @@ def _of_gpu(snapshot: Snapshot, gpu: GpuReading, min_busy_percent: float) -> Fir
         seen = (measured("process_memory_bytes", "N/A", source="pasted text"),)
         return Fires(seen, gpu=gpu.index, key=str(gpu.index), variant="process-memory")
     return None
+
+
+def _of_a_board(snapshot: Snapshot, gpu: GpuReading) -> Fires | None:
+    """How full the memory is that CPU and GPU share, where the text shows it."""
+    host = snapshot.host
+    if host is None or not host.memory_total_bytes or host.memory_available_bytes is None:
+        return None
+    used, total = host.memory_total_bytes - host.memory_available_bytes, host.memory_total_bytes
+    return Fires(
+        (measured("shared_memory_used_bytes", used, of=total, source="pasted text"),),
+        severity="warning" if used >= FULL_SHARE * total else "info",
+        gpu=gpu.index,
+        key=str(gpu.index),
+        variant="board",
+    )
 
 
 def _variant(gpu: GpuReading, lacks: list[str], gaps: dict[str, str], held: bool) -> str | None:

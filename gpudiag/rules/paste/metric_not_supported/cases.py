@@ -1,5 +1,6 @@
 """Situations of metric-not-supported and its look-alikes."""
 
+from gpudiag.model import HostReading
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import runs, sample, shown
 from gpudiag.rules.situations import GIB
@@ -18,6 +19,14 @@ def _old_geforce() -> Window:
 def _unified_memory() -> Window:
     gaps = {"memory_used_bytes": NOT_SUPPORTED, "memory_total_bytes": NOT_SUPPORTED}
     return sample(shown(memory_used_bytes=None, memory_total_bytes=None), gaps={"gpu:0": gaps})
+
+
+def _board(used: int) -> Window:
+    """Line of tegrastats of a board with 16 GiB for CPU and GPU."""
+    window = _unified_memory()
+    assert window.latest is not None
+    window.latest.host = HostReading(memory_total_bytes=16 * GIB, memory_available_bytes=(16 - used) * GIB)
+    return window
 
 
 def _windows() -> Window:
@@ -59,6 +68,16 @@ def _failed_sensor() -> Window:
 CASES = [
     Case("an old GeForce gives no utilization", _old_geforce, "fires", severity="info"),
     Case("unified memory is not a memory of the GPU", _unified_memory, "fires", variant="unified"),
+    Case(
+        "a board tells how full its one memory is",
+        lambda: _board(9),
+        "fires",
+        severity="info",
+        variant="board",
+    ),
+    Case(
+        "the one memory of a board is full", lambda: _board(16), "fires", severity="warning", variant="board"
+    ),
     Case("Windows keeps the memory of processes to itself", _windows, "fires", variant="process-memory"),
     Case("busy, and the power is not given", _busy_without_power, "fires", variant="power"),
     Case("missing rights", _no_rights, "fires", variant="rights"),

@@ -14,6 +14,7 @@ from gpudiag.words import language_of, units, words
 from gpudiag.words.columns import WIDTH, cells, cut, pad, wrap
 from gpudiag.words.foreign import plain
 from gpudiag.words.gpus import (
+    called,
     commands_differ,
     findings_of,
     headline_finding,
@@ -25,6 +26,8 @@ from gpudiag.words.gpus import (
 from gpudiag.words.hosts import host_of, with_hosts
 
 BAR = 24
+_GLYPHS = {"weights": "█", "kv_pool": "▓░", "runtime": "▒", "other_process": "▚", "unaccounted": "?"}
+"""Parts of memory in the bar and before their line below it; of the pool the filled and the empty part."""
 _COLOURS = {"ok": "32", "info": "36", "warning": "33", "critical": "31", "unknown": "35"}
 
 
@@ -127,7 +130,7 @@ class _Layout:
         for gpu in gpus:
             r = gpu["readings"]
             cells = [
-                pad(f"GPU {gpu['index']}", 7),
+                pad(f"GPU {called(gpu, diagnosis['source'])}", 7),
                 pad(str(self.words.SEVERITY[gpu["verdict"]["severity"]]), 11),
                 pad(f"util {_or_na(r['utilization_percent'], units.percent)}", 11),
                 pad(f"mem {_held(r, 'N/A')}", 20),
@@ -182,19 +185,21 @@ class _Layout:
         label = self.words.LABEL
         lines = ["", f"{label['memory']} (GPU {gpu['index']}): {memory_bar(ledger, self.width - 24)}"]
         for part in ledger["parts"]:
-            kind = self.words.KIND[part["kind"]]
-            text = f"{self.words.PARTS[part['part']]}: {units.size(part['bytes'])} ({kind})"
+            kind, named = self.words.KIND[part["kind"]], self.words.PARTS[part["part"]]
+            text = f"{_GLYPHS[part['part']]:<2} {named}: {units.size(part['bytes'])} ({kind})"
             if part["expected_bytes"]:
                 text += f", {label['expected'].format(size=units.size(part['expected_bytes']))}"
             if part["filled_bytes"] is not None:
                 text += f", {label['filled']} {units.size(part['filled_bytes'])}"
             if part["owner"] and part["part"] != "runtime":
                 text += f" — {part['owner']}"
-            lines += wrap(text, self.width - 2, "  ", "  ")
+            lines += wrap(text, self.width - 2, "   ", "  ")
         if ledger["driver_reserved_bytes"]:
-            lines.append(f"  {label['driver_reserved']}: {units.size(ledger['driver_reserved_bytes'])}")
+            lines.append(f"     {label['driver_reserved']}: {units.size(ledger['driver_reserved_bytes'])}")
         if ledger["over_capacity_bytes"]:
-            lines.append("  " + label["over_capacity"].format(size=units.size(ledger["over_capacity_bytes"])))
+            lines.append(
+                "     " + label["over_capacity"].format(size=units.size(ledger["over_capacity_bytes"]))
+            )
         return lines
 
     def processes(self, diagnosis: dict[str, Any], index: int | None) -> list[str]:
@@ -315,15 +320,15 @@ def _aligned(column: tuple[str, ...]) -> list[str]:
 def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:
     """Parts as glyphs: the pool's filled share inside it; what exceeds the card goes beyond its edge."""
     total = ledger["total_bytes"]
-    glyphs = {"weights": "█", "runtime": "▒", "other_process": "▚", "unaccounted": "?"}
     bar = ""
     for part in ledger["parts"]:
         length = round(width * part["bytes"] / total)
         if part["part"] == "kv_pool":
             filled = round(width * (part["filled_bytes"] or 0) / total)
-            bar += "▓" * filled + "░" * max(0, length - filled)
+            full, empty = _GLYPHS["kv_pool"]
+            bar += full * filled + empty * max(0, length - filled)
         else:
-            bar += glyphs[part["part"]] * length
+            bar += _GLYPHS[part["part"]] * length
     if len(bar) <= width:
         return f"[{bar.ljust(width, '.')}]"
     return f"[{bar[:width]}]{bar[width : width * 2]}"

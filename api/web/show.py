@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from gpudiag.words import units
+from gpudiag.words.gpus import called
 from gpudiag.words.hosts import with_hosts
 
 _CODE = re.compile(r"`([^`]+)`")
@@ -108,6 +109,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "share": share,
     "held": held,
     "runs": units.runs,
+    "called": called,
     "hosts": with_hosts,
     "paint": lambda part: PAINT.get(part, "other"),
 }

@@ -16,6 +16,12 @@ def names_itself(sentence: str, gpu: int | None) -> bool:
     return gpu is not None and _itself(gpu).search(sentence) is not None
 
 
+def called(gpu: dict[str, Any], source: str) -> str:
+    """The number of a GPU; its address where a pasted line named that alone, for its number was made up."""
+    unseen = source == "pasted" and gpu["name"] is None and all(v is None for v in gpu["readings"].values())
+    return str(gpu["bus_id"] if unseen and gpu["bus_id"] else gpu["index"])
+
+
 def findings_of(diagnosis: dict[str, Any]) -> list[dict[str, Any]]:
     """The node's own findings, then those of its GPUs."""
     return [*diagnosis["findings"], *(f for gpu in diagnosis["gpus"] for f in gpu["findings"])]

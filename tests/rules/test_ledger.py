@@ -171,6 +171,18 @@ def test_measured_and_calculated_stand_side_by_side_in_the_text() -> None:
     assert "KV pool: 55.0 GiB (measured), calculated: 54.9 GiB, filled 0 B" in text
 
 
+def test_each_part_of_the_bar_says_which_glyph_it_is() -> None:
+    story = serving(model=LLAMA, pool_bytes=55 * GIB).passes(minutes=1)
+    lines = diagnosis_text(msgspec.to_builtins(explain(examine(story.window)))).splitlines()
+    bar = next(line for line in lines if line.startswith("Memory"))
+    glyphs = {
+        line[2:4].strip(): line[5:].split(":")[0] for line in lines if line[2:4].strip() in ("█", "▓░", "▒")
+    }
+
+    assert {"█": "weights", "▓░": "KV pool", "▒": "runtime"} == glyphs
+    assert {"█", "░", "▒"} <= set(bar)
+
+
 def test_agreement_needs_no_remark() -> None:
     story = serving(model=LLAMA, pool_bytes=55 * GIB).passes(minutes=1)
 

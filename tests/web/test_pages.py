@@ -133,6 +133,16 @@ def test_text_without_a_gpu_is_answered_with_a_sentence(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("nvidia-smi")
 
 
+def test_a_pasted_card_without_a_number_is_called_by_its_address(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Tool output").first.fill(
+        "Unable to determine the device handle for GPU0000:86:00.0: Unknown Error"
+    )
+    page.get_by_role("button", name="Explain").click()
+
+    assert "GPU 0000:86:00.0" == page.locator(".gpuname b").inner_text()
+
+
 @pytest.mark.parametrize("text", ["hello, world", "\n  two\nlines", "</textarea><script>alert(1)</script>"])
 def test_a_paste_that_is_refused_stays_in_its_form(page: Page, complaints: list[str], text: str) -> None:
     page.goto("/")

@@ -88,7 +88,7 @@ class Deployment:
         return stages(self.model.shape, self.question.pp, draft=self.question.num_speculative_tokens > 0)
 
     def weights(self, tp: int) -> int:
-        """Weights on the fullest GPU, with what vLLM builds of them while loading."""
+        """Weights on the fullest GPU, with what vLLM and SGLang build of them while loading."""
         if tp not in self.known_weights:
             self.known_weights[tp] = self._weigh(tp)
         return self.known_weights[tp]
@@ -106,6 +106,9 @@ class Deployment:
             return -(-question.checkpoint_bytes // (tp * question.pp))
         split = Split(tp, tp // question.attn_dp, tp * question.dp if self.engine_name == "vllm" else tp)
         found = count.bytes(self.form, split, question.pp, draft, padded=self.pads_experts)
+        if self.engine_name == "sglang":
+            attention = self.form.bits_of("attention", linear=True)
+            return found + int(absorbed_copies(self.stages, split.attention) * attention / 16)
         if self.engine_name != "vllm":
             return found
         return found + rotary_table(self.model) + absorbed_copies(self.stages, tp)

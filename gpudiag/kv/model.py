@@ -93,6 +93,7 @@ def absorbed_copies(stages: list[Stage], tp: int) -> int:
     """What vLLM keeps beside the expanding projection of latent attention: the same, parted, at 16 bits.
 
     `process_weights_after_loading` in `layers/attention/mla_attention.py`; GLM-5.2 prints 290 MiB of it.
+    SGLang's `w_kc` and `w_vc` are the same, as wide as its attention (`models/deepseek_common`).
     """
     return max(
         sum(

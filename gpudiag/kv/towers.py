@@ -27,6 +27,7 @@ GATED = (
     "glm5_next",
 )
 WIDE_AS_OUTPUT = ("glm4v",)
+WIDTH = ("embed_dim", "hidden_size", "d_model", "vt_hidden_size")  # Qwen 2's hidden_size is the model's
 
 
 def tower_matrices(config: Config) -> Iterator[Matrices]:
@@ -42,9 +43,9 @@ def tower_matrices(config: Config) -> Iterator[Matrices]:
 
 def _elements(tower: Mapping[str, Any], hidden: int) -> int:
     """Attention, MLP and what joins the tower to the model; 0 where the config does not size them."""
-    width = _whole(tower, "embed_dim", "hidden_size", "d_model")  # Qwen 2 calls the model's width hidden_size
-    layers = _whole(tower, "num_hidden_layers", "depth", "encoder_layers")
-    inner = _whole(tower, "intermediate_size", "encoder_ffn_dim", "mlp_dim")
+    width = _whole(tower, *WIDTH)
+    layers = _whole(tower, "num_hidden_layers", "depth", "encoder_layers", "vt_num_hidden_layers")
+    inner = _whole(tower, "intermediate_size", "encoder_ffn_dim", "mlp_dim", "vt_intermediate_size")
     ratio = tower.get("mlp_ratio")
     if not inner and isinstance(ratio, (int, float)) and 0 < ratio <= MOST_RATIO:
         inner = int(width * ratio)
@@ -61,6 +62,9 @@ def _elements(tower: Mapping[str, Any], hidden: int) -> int:
 
 
 def _attention(tower: Mapping[str, Any], width: int) -> int:
+    inside = _whole(tower, "qkv_hidden_size")
+    if inside:
+        return 4 * width * inside
     heads = _whole(tower, "num_attention_heads", "num_heads")
     shared = _whole(tower, "num_key_value_heads") or heads
     keys = width * shared // heads if heads else width
@@ -68,11 +72,20 @@ def _attention(tower: Mapping[str, Any], width: int) -> int:
 
 
 def _merger(tower: Mapping[str, Any], width: int, output: int) -> int:
-    """Qwen joins a square of patches to one token, also from some layers within (deepstack)."""
-    square = _whole(tower, "spatial_merge_size") ** 2 * width
+    """Qwen and Kimi join a square of patches to one token, Qwen also from some layers within (deepstack)."""
+    square = (_whole(tower, "spatial_merge_size") ** 2 if _whole(tower, "depth") else _merged(tower)) * width
     within = tower.get("deepstack_visual_indexes")
     times = 1 + (len(within) if isinstance(within, list) else 0)
-    return times * square * (square + output) if _whole(tower, "depth") else 0
+    return times * square * (square + output)
+
+
+def _merged(tower: Mapping[str, Any]) -> int:
+    """Patches that Kimi joins to one token: height × width of its kernel."""
+    kernel = tower.get("merge_kernel_size")
+    if not isinstance(kernel, list) or len(kernel) != 2:
+        return 0
+    sides = [side for side in kernel if isinstance(side, int) and 0 < side <= MOST_RATIO]
+    return sides[0] * sides[1] if len(sides) == 2 else 0
 
 
 def _glm_joint(inner: int, output: int) -> int:

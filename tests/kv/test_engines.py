@@ -376,7 +376,7 @@ def test_attention_groups_of_sglang_hold_their_own_requests_and_all_of_the_atten
     """SGLang with --tp 8 --dp 8 --enable-dp-attention, which is --attn-dp-size 8 by now."""
     together = ask(configs.DEEPSEEK_V3, engine="sglang", tp=8, gpu="H200")
     apart = ask(configs.DEEPSEEK_V3, engine="sglang", tp=8, attn_dp=8, gpu="H200", requests=16)
-    attention = 61 * (1536 * 128 * 192 + 128 * 512 * 256 + 128 * 128 * 7168)
+    attention = 61 * (1536 * 128 * 192 + 2 * 128 * 512 * 256 + 128 * 128 * 7168)
     embedding = 2 * 129_280 * 7168
 
     assert apart.weights_bytes - together.weights_bytes == (attention + embedding) * 7 // 8

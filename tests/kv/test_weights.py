@@ -189,6 +189,38 @@ def test_parameters_of_the_catalogue_are_those_that_transformers_allocates(model
     assert ask(model, weights_dtype="bf16").weights_bytes / 2e6 == pytest.approx(millions, rel=0.001)
 
 
+def test_the_tower_of_kimi_is_counted_as_transformers_allocates_it():
+    """471.1 million parameters with their positions, whole on every GPU."""
+    named = {"vt_hidden_size": 1152, "vt_intermediate_size": 4304, "vt_num_hidden_layers": 27}
+    tower = {**named, "merge_kernel_size": [2, 2]}
+    text = {**configs.DEEPSEEK_V3, "model_type": "kimi_k2", "quantization_config": None}
+    config = {"model_type": "kimi_k25", "text_config": text, "vision_config": {}}
+    without, beside = (ask({**config, "vision_config": vision}, tp=8).weights_bytes for vision in ({}, tower))
+
+    assert (beside - without) / 2e6 == pytest.approx(471.1, rel=0.015)
+
+
+@pytest.mark.parametrize("kernel", [None, [], [2], [2, 0], [2, "2"], {"height": 2}])
+def test_a_tower_that_does_not_say_how_it_joins_patches_is_joined_as_others_are(kernel):
+    tower = {"vt_hidden_size": 1152, "vt_intermediate_size": 4304, "vt_num_hidden_layers": 27}
+    config = {"model_type": "kimi_k25", "text_config": configs.DEEPSEEK_V3}
+    plain, odd = (
+        ask({**config, "vision_config": vision}).weights_bytes
+        for vision in (tower, {**tower, "merge_kernel_size": kernel})
+    )
+
+    assert plain == odd
+
+
+def test_sglang_keeps_the_parted_projection_beside_the_whole_one():
+    """`w_kc` and `w_vc` of `deepseek_weight_loader.py`, as wide as the attention they are of."""
+    parted = 61 * 16 * 512 * 256
+    config = {**configs.DEEPSEEK_V3, "quantization_config": {"quant_method": "fp8"}}
+    plain, sglang = (ask(config, engine=engine, tp=8).weights_bytes for engine in ("lmdeploy", "sglang"))
+
+    assert sglang - plain == parted
+
+
 def test_longcat_has_two_mlps_and_its_experts_in_each_layer():
     """560 billion, says its model card; a token may also go to one of 256 experts that do nothing."""
     config = {"model_type": "longcat_flash", "expert_ffn_hidden_size": 2048, "ffn_hidden_size": 12288}
@@ -266,11 +298,15 @@ def test_what_the_config_says_of_its_weights_beats_its_name():
     assert ask(config, model="someone/Some-Model-8B-NVFP4").weights_format.name == "fp8"
 
 
-@pytest.mark.parametrize(
-    ("model", "gigabytes"), [("kimi-k2.5", 594), ("kimi-k2-thinking", 594), ("kimi-k2", 1029)]
-)
+@pytest.mark.parametrize(("model", "gigabytes"), [("kimi-k2-thinking", 594), ("kimi-k2", 1029)])
 def test_kimi_weighs_what_its_card_says(model, gigabytes):
     assert ask(model).weights_bytes / 1e9 == pytest.approx(gigabytes, rel=0.001)
+
+
+def test_kimi_25_is_kimi_k2_thinking_with_a_tower():
+    seeing, thinking = (ask(model).weights_bytes for model in ("kimi-k2.5", "kimi-k2-thinking"))
+
+    assert (seeing - thinking) / 2e6 == pytest.approx(471.1, rel=0.015)
 
 
 def test_the_kda_of_kimi_is_spared_with_its_attention():
@@ -309,7 +345,7 @@ def test_deepseek_v4_weighs_what_its_start_log_says():
 
 def test_vllm_keeps_the_expanding_projection_of_a_latent_twice():
     """GLM-5 in fp8 on eight GPUs: "Model loading took 89.34 GiB memory"."""
-    plain, absorbed = (ask("glm-5-fp8", engine=engine, tp=8).weights_bytes for engine in ("sglang", "vllm"))
+    plain, absorbed = (ask("glm-5-fp8", engine=engine, tp=8).weights_bytes for engine in ("lmdeploy", "vllm"))
     rotary = 202_752 * 64 * 2
 
     assert absorbed - plain == rotary + 78 * 512 * 8 * (192 + 256) * 2

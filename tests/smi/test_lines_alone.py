@@ -75,6 +75,7 @@ LITTLE = {  # what little a line tells
     "host_memory": "DefaultCPUAllocator: can't allocate memory: you tried to allocate 7 bytes",
     "mig_empty": "No GPU instances found: Not Found",
     "mig_no_room": "Unable to create a GPU instance on GPU  3 using profile 5: Insufficient Resources",
+    "needs_root": "Unable to set persistence mode for GPU 00000000:01:00.0: Insufficient Permissions",
     "mig_in_use": "Warning: MIG mode is in pending enable state for GPU 0:07:00.0:In use by another client",
     "engine_dead": "RuntimeError: Engine core initialization failed. See root cause above.",
     "shared_memory": "It is possible that dataloader's workers are out of shared memory. Please try to raise",
@@ -101,6 +102,8 @@ LITTLE = {  # what little a line tells
     "bus_no_answer": "3b:00.0 3D controller: NVIDIA Corporation GA102GL [A10] (rev ff)",
 }
 MORE_OF_LITTLE = {  # the same in other words
+    "needs_root": "The current user does not have permission to change clocks for GPU 00000000:01:00.0.",
+    "mig_in_use": "Unable to enable MIG Mode for GPU 00000000:0F:00.0: In use by another client",
     "pod_crash_loop": "    Warning  BackOff  3m (x9 over 40m)  kubelet  Back-off restarting failed container llm in pod",
     "pod_pending": "Warning  FailedScheduling  0/3 nodes are available: 3 node(s) had untolerated taint {gpu: h100}.",
     "pod_evicted": "train-0  0/1  Evicted  0  3h",
@@ -315,3 +318,19 @@ def test_every_line_says_what_it_tells_after_what_it_does_not() -> None:
     for language in ("en", "ko"):
         for line in lines(language).values():
             assert ": " in line.headline, line.headline
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unable to enable MIG Mode for GPU 00000000:01:00.0: Not Supported\nTreating as warning and moving on.\nAll done.",
+        "Changing power management limit is not supported for GPU: 00000000:01:00.0.\nTreating as warning and moving on.",
+    ],
+    ids=["MIG", "power limit"],
+)
+def test_a_command_that_a_gpu_does_not_know_is_no_fault_and_nobody_holds_the_gpu(text: str) -> None:
+    said = diagnosis(text)
+
+    assert ("info", "metric-not-supported") == (said.verdict["severity"], said.verdict["rule"])
+    assert "does not know the command" in said.verdict["headline"]
+    assert not any("fuser" in note for note in said.notes)

@@ -1,36 +1,19 @@
-"""Find what formats a text holds, have each read by its reader, and put the results together."""
+"""Tell whose each part of a text is, have it read, and put the results together: a reading per machine."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gpudiag.kernel_lines import events_of
 from gpudiag.model import PasteReading, ProcessReading, Snapshot
 from gpudiag.smi import xml
 from gpudiag.smi.assembling import NODE, snapshots_of
-from gpudiag.smi.cache_shortage import shortages_of
-from gpudiag.smi.checks import read_checks
 from gpudiag.smi.cleaning import cleaned, lines_of, log_lines, text_of
-from gpudiag.smi.complaints import complaints_of, hints_of
-from gpudiag.smi.csv import CsvReader
-from gpudiag.smi.dcgm import read_dcgm_dmon, read_exporter
-from gpudiag.smi.health import read_health
-from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology
 from gpudiag.smi.machines import UNREACHED, Machines, machines_of_log
-from gpudiag.smi.messages import Log
-from gpudiag.smi.mig import read_mig
-from gpudiag.smi.monitor import MonitorReader
-from gpudiag.smi.nvlink import read_dcgm_nvlinks, read_nvlinks
-from gpudiag.smi.nvtop import read_nvtop
-from gpudiag.smi.out_of_memory import failures_of, without_sizes
 from gpudiag.smi.parts import Parts
-from gpudiag.smi.query import QueryReader
-from gpudiag.smi.sheet import LISTS, Row
+from gpudiag.smi.readers import take_lines
+from gpudiag.smi.sheet import Row
 from gpudiag.smi.strangers import refusal_of
-from gpudiag.smi.table import TableReader
-from gpudiag.smi.tegra import read_tegrastats
 from gpudiag.window import Window
 from gpudiag.workloads import workload_of
 
@@ -115,7 +98,7 @@ def _parts_by_machine(text: str) -> list[tuple[str, Parts, list[str]]]:
     whole.missing |= left_out
     logs = machines_of_log(log_lines(text))
     if not shown.several and not logs.several:
-        return [("", _take_lines(whole, _only(shown), _only(logs)), _only(shown))]
+        return [("", take_lines(whole, _only(shown), _only(logs)), _only(shown))]
     if not logs.several:
         logs = _logs_below(shown, logs)
     told = shown.told if shown.several else logs.told
@@ -126,7 +109,7 @@ def _parts_by_machine(text: str) -> list[tuple[str, Parts, list[str]]]:
         lines = shown.lines.get(name, [])
         if not shown.several and name == told:
             lines = _only(shown)  # whose table stands among the logs of several is not known
-        found.append((name, _take_lines(parts, lines, logs.lines.get(name, [])), lines))
+        found.append((name, take_lines(parts, lines, logs.lines.get(name, [])), lines))
     return found
 
 
@@ -147,73 +130,6 @@ def _of_a_driver(line: str) -> bool:
     return "NVRM" in line or "nvidia-nvswitch" in line
 
 
-def _take_lines(parts: Parts, lines: list[str], logged: list[str]) -> Parts:
-    """Read the lines of one machine, and of its kernel log, into its parts."""
-    parts.events = events_of(logged)
-    log = Log(lines)
-    parts.failures, parts.shortages = failures_of(log), shortages_of(log)
-    left = list(lines)
-    parts.failed_tests, tested, used = read_checks(left)
-    _blank(left, used)
-    watched, reported, used = read_health(left)
-    _blank(left, used)
-    parts.failed_tests += watched
-    exported, xids, used = read_exporter(left)
-    _blank(left, used)
-    parts.sheets += exported
-    boards, used = read_tegrastats(left)
-    _blank(left, used)
-    parts.sheets += boards
-    sheets, used = read_mig(left)  # before the table, whose bars it has
-    _blank(left, used)
-    parts.sheets += sheets
-    for reader in (CsvReader, MonitorReader, TableReader):
-        found = reader()
-        _blank(left, found.read(left))
-        parts.sheets += found.sheets
-    parts.complaints = complaints_of(left)
-    if not parts.failures and without_sizes(log):
-        parts.complaints.kinds.insert(0, "out_of_memory")  # others, as of NCCL, come of it
-    for take in (
-        read_dcgm_dmon,
-        read_gpustat,
-        read_nvtop,
-        read_nvlinks,
-        read_dcgm_nvlinks,
-        read_listing,
-        read_models,
-        read_topology,
-    ):
-        sheets, used = take(left)
-        _blank(left, used)
-        parts.sheets += sheets
-    rows, used = read_ps(left)
-    _blank(left, used)
-    parts.processes = rows
-    query = QueryReader()
-    _blank(left, query.read(left))
-    parts.sheets += query.sheets
-    parts.hints = hints_of(left)
-    if parts.sheets and all(sheet.format in LISTS for sheet in parts.sheets):
-        parts.missing.add("state")
-    parts.formats = list(dict.fromkeys(sheet.format for sheet in parts.sheets))
-    if parts.events:
-        parts.formats.append("kernel_log")
-    parts.events += xids
-    if tested or reported:
-        parts.formats.append("tests")
-        parts.complaints.kinds += (
-            [] if parts.failed_tests else ["tests_passed" if tested else "health_not_watched"]
-        )
-    if parts.complaints.kinds:
-        parts.formats.append("error_lines")
-    if parts.failures or parts.shortages:
-        parts.formats.append("program_errors")
-    if any("[Insufficient" in line for line in parts.complaints.lines) and not parts.sheets:
-        parts.missing.add("columns")
-    return parts
-
-
 def _take_xml(text: str, parts: Parts) -> str:
     """Read the XML documents of a text and take them out of it."""
     if xml.ROOT not in text:
@@ -225,11 +141,6 @@ def _take_xml(text: str, parts: Parts) -> str:
         parts.missing.add("long")
     parts.sheets += [xml.read(document) for document in documents]
     return rest
-
-
-def _blank(lines: list[str], used: Sequence[int]) -> None:
-    for number in used:
-        lines[number] = ""
 
 
 def _of_a_gpu(parts: Parts) -> bool:

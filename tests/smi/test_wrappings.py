@@ -175,3 +175,19 @@ def test_a_table_without_its_bars_is_a_table(squeezed: bool) -> None:
 def test_words_beside_a_size_are_no_row_of_a_table() -> None:
     with pytest.raises(NothingOfAGpu):
         last("45C P0 71W / 700W are normal, he says, and 74112MiB / 81559MiB are taken at 0% Default\n")
+
+
+@pytest.mark.parametrize(
+    "before", ["trainer-1  | ", "2026-07-28T10:00:00.123456789Z ", "2026-07-28T10:00:00Z gpu: "]
+)
+def test_rows_without_a_heading_lose_the_container_or_the_time_before_them(before: str) -> None:
+    rows = [
+        "[0] NVIDIA A100-SXM4-80GB | 45'C,  97 % | 60000 / 81920 MB | kim(60000M)",
+        "[1] NVIDIA A100-SXM4-80GB | 44'C,   0 % |  1000 / 81920 MB | lee(1000M)",
+    ]
+
+    shown = last(every_line(before)("\n".join(rows)))
+
+    assert [(97.0, 60_000 * MIB), (0.0, 1_000 * MIB)] == [
+        (gpu.utilization_percent, gpu.memory_used_bytes) for gpu in shown.gpus
+    ]

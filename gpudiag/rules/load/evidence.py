@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from gpudiag.model import Evidence
 from gpudiag.rule import declared, measured
-from gpudiag.window import W2, W5, W7D, EngineWindow, GpuWindow, NotMeasured, ProcessWindow
+from gpudiag.rules.jobs import partners
+from gpudiag.window import W2, W5, W7D, W30, EngineWindow, GpuWindow, NotMeasured, ProcessWindow
 
 MOST_PERCENT = 30.0  # mean utilization that is still called low
 OTHERS_PERCENT = 60.0  # a sibling GPU of the same engine that works this much does the work
@@ -96,6 +97,8 @@ def starved(gpu: GpuWindow, most_percent: float = MOST_PERCENT) -> Load | None:
     asks = load.engine or load.process
     if asks is not None:
         asks.require(W5)  # what the GPU did before somebody asked is no evidence
+    if gpu.over("utilization_percent", W2).mean >= WORKED_PERCENT:
+        return None  # it has gone on
     if load.engine is not None and _another_works(gpu, load.engine):
         return None
     if load.process is not None and writes_checkpoint(load.process):
@@ -138,6 +141,38 @@ def rests_in_turns(gpu: GpuWindow, load: Load) -> bool:
     rests = [seconds for seconds in rests if seconds >= W2]
     now = 0.0 if began is None else gpu.node.time - began
     return len(rests) >= 2 and now <= 1.4 * max(rests) + 60.0
+
+
+def waits_its_turn(gpu: GpuWindow, load: Load) -> list[int]:
+    """The GPUs of its job that work while training rests for minutes, since half an hour at most."""
+    if load.kind != "training" or gpu.over("utilization_percent", W30).max < WORKED_PERCENT:
+        return []
+    return partners_at_work(gpu) if _longest_rest(gpu, W5) >= W2 else []
+
+
+def partners_at_work(gpu: GpuWindow) -> list[int]:
+    """Other GPUs of its job that do real work; a rank that hangs lets the others spin, which is none."""
+    return [other.index for other in partners(gpu) if _works(other)]
+
+
+def _works(gpu: GpuWindow) -> bool:
+    try:
+        busy = max(gpu.over("utilization_percent", span).mean for span in (W2, W5))
+        return busy >= WORKED_PERCENT and bool(real_work(gpu))
+    except NotMeasured:
+        return False
+
+
+def _longest_rest(gpu: GpuWindow, span: float) -> float:
+    """The longest time at a stretch in which next to nothing ran: gaps between bursts are short."""
+    longest, began = 0.0, None
+    for at, value in gpu.track.series("utilization_percent", span):
+        if value >= RESTING_PERCENT:
+            began = None
+            continue
+        began = at if began is None else began
+        longest = max(longest, at - began)
+    return longest + gpu.node.interval
 
 
 def _another_works(gpu: GpuWindow, engine: EngineWindow) -> bool:

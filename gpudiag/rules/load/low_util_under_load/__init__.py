@@ -1,7 +1,14 @@
 """Work waits and the GPU is mostly idle: the umbrella over everything that keeps it waiting."""
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.load.evidence import MOST_PERCENT, WORKED_PERCENT, low_utilization, rests_in_turns, starved
+from gpudiag.rules.load.evidence import (
+    MOST_PERCENT,
+    WORKED_PERCENT,
+    low_utilization,
+    rests_in_turns,
+    starved,
+    waits_its_turn,
+)
 from gpudiag.rules.memory.holders import whose
 from gpudiag.window import QUIET_PERCENT, W2, W5, W15, GpuWindow, ProcessWindow
 
@@ -17,11 +24,17 @@ STOPPED = "T"
 def low_util_under_load(gpu: GpuWindow, *, max_mean_percent: float = MOST_PERCENT) -> Fires | None:
     """Work waits but the GPU is mostly idle."""
     load = starved(gpu, max_mean_percent)
-    if load is None or rests_in_turns(gpu, load):
+    if load is None:
         return None
     seen = (low_utilization(gpu), *load.evidence)
+    if rests_in_turns(gpu, load):
+        return Fires(seen, severity="info", confidence="possible", variant="in-turns")
     if load.process is not None and load.process.reading.state == STOPPED:
         return Fires(seen, variant="stopped", words=whose(load.process))
+    others = waits_its_turn(gpu, load)
+    if others:
+        words = {"others": ", ".join(map(str, others))}
+        return Fires(seen, severity="info", confidence="possible", variant="others-work", words=words)
     if load.process is not None and _may_save(gpu, load.process):
         return Fires(seen, severity="info", confidence="possible", variant=load.kind)
     if load.process is not None and _does_nothing(gpu, load.process):

@@ -75,6 +75,18 @@ def _by_turns(last_rest_minutes: float) -> Window:
     return s.window
 
 
+def _two_halves(minutes: float = 6, job: str = "4711", resting: Any = 0.0, **others: Any) -> Window:
+    """Two ranks that worked by turns with each other: the first one rests now."""
+    s = Situation(gpus=2)
+    for rank, slurm_job in enumerate(("4711", job)):
+        s.runs({rank: 60 * GIB}, pid=5400 + rank, name="python3", command="torchrun grpo.py",
+               slurm_job=slurm_job, cpu_percent=30.0, write_bytes_per_second=0.0)  # fmt: skip
+    s.all_gpus(memory_used_bytes=60 * GIB, utilization_percent=95.0, power_watts=600.0)
+    s.passes(minutes=20).gpu(0).shows(utilization_percent=resting, power_watts=110.0)
+    s.gpu(1).shows(**others)
+    return s.passes(minutes=minutes).window
+
+
 def _ends_work(minutes: float = 6, **process: Any) -> Window:
     s = Situation()
     s.gpu(0).shows(memory_used_bytes=60 * GIB, utilization_percent=95.0, power_watts=600.0)
@@ -89,7 +101,50 @@ CASES = [
     Case("training that was busy before", lambda: starved_training().window, "fires", variant="training"),
     Case("somebody declared that it should be busy", _expected, "fires", variant="declared"),
     Case("training that rested by turns, and rests for ten minutes now", lambda: _by_turns(10), "fires"),
-    Case("training that rests for four minutes by turns", lambda: _by_turns(4), "clear"),
+    Case(
+        "training that rests for four minutes by turns",
+        lambda: _by_turns(4),
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="in-turns",
+    ),
+    Case(
+        "one half of a job rests while the other half works",
+        _two_halves,
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="others-work",
+    ),
+    Case(
+        "one half of a job has rested for more than half an hour",
+        lambda: _two_halves(minutes=36),
+        "fires",
+        severity="warning",
+        variant="training",
+    ),
+    Case(
+        "the other ranks spin while one rests",
+        lambda: _two_halves(utilization_percent=100.0, power_watts=140.0),
+        "fires",
+        severity="warning",
+        variant="training",
+    ),
+    Case(
+        "the other GPU belongs to another job",
+        lambda: _two_halves(job="4712"),
+        "fires",
+        severity="warning",
+        variant="training",
+    ),
+    Case(
+        "one rank is fed too late while the others work",
+        lambda: _two_halves(resting=[0.0, 0.0, 80.0]),
+        "fires",
+        severity="warning",
+        variant="training",
+    ),
     Case(
         "training does nothing any more, on the CPU neither",
         lambda: _ends_work(cpu_percent=0.2, write_bytes_per_second=0.0),

@@ -2,6 +2,7 @@
 
 from gpudiag.model import Severity
 from gpudiag.rule import STATE, Fires, measured, rule
+from gpudiag.rules.load.evidence import partners_at_work
 from gpudiag.rules.memory.holders import GIB, quiet_share, require_all_processes, whose, working
 from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W2, W5, GpuWindow, NotMeasured, ProcessWindow
@@ -48,6 +49,7 @@ def memory_held_idle(
     full = total is not None and used >= warn_used_share * total
     seen = gpu.node.pasted or gpu.covers(W5)  # an agent that has just begun may see a pause
     at_rest = full and seen and not some_work and not any(map(_may_go_on, owners))
+    at_rest = at_rest and not partners_at_work(gpu)
     severity: Severity = "warning" if at_rest else "info"
     sure = confidence(gpu)
     memory = owners[0].memory_on(gpu.index) if owners else None

@@ -54,6 +54,15 @@ def _shared_memory_for_minutes() -> Window:
     return s.passes(minutes=6).window
 
 
+def _rests_beside_its_job() -> Window:
+    s = Situation(gpus=2)
+    for rank in s.gpus:
+        s.runs({rank: 70 * GIB}, pid=5400 + rank, name="python3", command="python3 run.py", slurm_job="4711")
+    s.all_gpus(memory_used_bytes=70 * GIB)
+    s.gpu(1).shows(utilization_percent=95.0, power_watts=600.0)
+    return s.passes(minutes=6).window
+
+
 CASES = [
     Case(
         "a python process holds memory and does nothing",
@@ -80,6 +89,12 @@ CASES = [
     Case(
         "its owner saves a checkpoint meanwhile",
         lambda: _python(70 * GIB, write_bytes_per_second=400e6),
+        "fires",
+        severity="info",
+    ),
+    Case(
+        "nearly full, and the other GPU of its job works",
+        _rests_beside_its_job,
         "fires",
         severity="info",
     ),

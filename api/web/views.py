@@ -63,6 +63,7 @@ def pages(answers: Answers, *, simulated: bool = False, chat: Chat | None = None
     web.register_error_handler(GpudiagError, _failed)
     web.register_error_handler(HTTPException, _refused)
     _add_fleet(web, answers)
+    _add_paste(web, answers)
     _add_rules(web, answers)
     _add_login(web, answers)
     add_calculator(web)
@@ -185,34 +186,6 @@ def _add_fleet(web: Blueprint, answers: Answers) -> None:
     def pod(namespace: str, pod: str) -> str | AnyResponse:
         return node(f"{namespace}/{pod}")
 
-    @web.post("/explain")
-    def explain() -> tuple[str, int]:
-        request.max_content_length = LARGEST_PASTE + ROOM_FOR_FORM
-        request.max_form_memory_size = LARGEST_PASTE
-        lang = language.chosen()
-        try:
-            upload, typed = request.files.get("file"), request.form.get("text", "")
-            text = upload.read() if upload and upload.filename else typed.encode()
-        except RequestEntityTooLarge:
-            return _paste_refused(SENTENCES[lang]["too_large"], 413)
-        try:
-            diagnosis = answers.pasted(text, lang)
-        except GpudiagError as error:
-            return _paste_refused(error.said(lang), _status_of(error), typed)
-        return _diagnosis_page(diagnosis, None, None), 200
-
-    @web.get("/explain")
-    def explain_form() -> str:
-        return render_template("web/explain.html")
-
-
-def _paste_refused(said: str, status: int, typed: str = "") -> tuple[str, int]:
-    """The form once more with what was pasted, or its beginning, and why it could not be read."""
-    page = render_template(
-        "web/explain.html", problem=said, text=typed[:LONGEST_KEPT], cut=len(typed) > LONGEST_KEPT
-    )
-    return page, status
-
 
 def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, at: str | None) -> str:
     lang = language.chosen()
@@ -244,6 +217,39 @@ def _diagnosis_page(diagnosis: dict[str, Any], history: dict[str, Any] | None, a
         pasted=diagnosis["source"] == "pasted",
         at=at,
     )
+
+
+# ---------------------------------------------------------------------------------------- paste
+
+
+def _add_paste(web: Blueprint, answers: Answers) -> None:
+    @web.post("/explain")
+    def explain() -> tuple[str, int]:
+        request.max_content_length = LARGEST_PASTE + ROOM_FOR_FORM
+        request.max_form_memory_size = LARGEST_PASTE
+        lang = language.chosen()
+        try:
+            upload, typed = request.files.get("file"), request.form.get("text", "")
+            text = upload.read() if upload and upload.filename else typed.encode()
+        except RequestEntityTooLarge:
+            return _paste_refused(SENTENCES[lang]["too_large"], 413)
+        try:
+            diagnosis = answers.pasted(text, lang)
+        except GpudiagError as error:
+            return _paste_refused(error.said(lang), _status_of(error), typed)
+        return _diagnosis_page(diagnosis, None, None), 200
+
+    @web.get("/explain")
+    def explain_form() -> str:
+        return render_template("web/explain.html")
+
+
+def _paste_refused(said: str, status: int, typed: str = "") -> tuple[str, int]:
+    """The form once more with what was pasted, or its beginning, and why it could not be read."""
+    page = render_template(
+        "web/explain.html", problem=said, text=typed[:LONGEST_KEPT], cut=len(typed) > LONGEST_KEPT
+    )
+    return page, status
 
 
 # ---------------------------------------------------------------------------------------- rules

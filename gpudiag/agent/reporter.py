@@ -162,41 +162,46 @@ class Reporter:
             self.refused += 1
             self._tell_of("refused", error=error)
             return True
-        except Busy as error:
-            # Everybody was told the same: come back a little later than that, each at another moment.
-            self._not_before = now + max(FIRST_WAIT, error.retry_after) * self._chance.uniform(1.0, 1.5)
-            self._trouble = error.said
-            if not error.ours:  # a proxy, or whoever is at that address: our API says it is busy itself
-                self._tell(error.said)
-            return False
-        except (Unauthorized, Forbidden) as error:
-            self._back_off(now, least=10.0)
-            if MAKES_A_TOKEN in error.said(self._language) or (error.ours and isinstance(error, Forbidden)):
-                self._tell(error.said)
-            else:
-                self._tell_of("wrong-token", error=error)
-            return False
-        except NotFound as error:
-            self._back_off(now, least=10.0)
-            self._tell_of("wrong-address", error=error)
-            return False
-        except ApiError as error:
-            self._back_off(now)
-            self._tell(error.said)
-            if error.answered in MAY_MEAN_THE_BODY:
-                self._unlucky = error
-            return False
         except Exception as error:  # reporting must outlive whatever an answer does to it
-            self._back_off(now)
-            self._tell_of("failed", error=f"{type(error).__name__}: {error}")
+            self._did_not_arrive(error, now)
             return False
+        self._arrived()
+        return True
+
+    def _arrived(self) -> None:
         if self._said.pop(SENDING, None) is not None:
             self._say(agent_says("again", self._language, count=len(self._spool)))
         self._trouble = None
-        self._failures = 0
-        self._not_before = 0.0
+        self._failures, self._not_before = 0, 0.0
         self.sent += 1
-        return True
+
+    def _did_not_arrive(self, error: Exception, now: float) -> None:
+        """Says why, and puts off the next try."""
+        match error:
+            case Busy():
+                # Everybody was told the same: come back a little later than that, each at another moment.
+                self._not_before = now + max(FIRST_WAIT, error.retry_after) * self._chance.uniform(1.0, 1.5)
+                self._trouble = error.said
+                if not error.ours:  # a proxy, or whoever is at that address: our API says it is busy itself
+                    self._tell(error.said)
+            case Unauthorized() | Forbidden():
+                self._back_off(now, least=10.0)
+                told = error.ours and isinstance(error, Forbidden)
+                if told or MAKES_A_TOKEN in error.said(self._language):
+                    self._tell(error.said)
+                else:
+                    self._tell_of("wrong-token", error=error)
+            case NotFound():
+                self._back_off(now, least=10.0)
+                self._tell_of("wrong-address", error=error)
+            case ApiError():
+                self._back_off(now)
+                self._tell(error.said)
+                if error.answered in MAY_MEAN_THE_BODY:
+                    self._unlucky = error
+            case _:
+                self._back_off(now)
+                self._tell_of("failed", error=f"{type(error).__name__}: {error}")
 
     def _back_off(self, now: float, least: float = FIRST_WAIT) -> None:
         longest = min(LONGEST_WAIT, max(least, FIRST_WAIT * 2**self._failures))

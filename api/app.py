@@ -14,6 +14,7 @@ from api import garbage
 from api.access import Gate
 from api.answers import Answers
 from api.clockwork import Clockwork
+from api.endpoints import OPTIONS
 from api.judging.judge import Judge
 from api.judging.shared import SharedJudge
 from api.parts import KEY, Parts, parts_of
@@ -21,8 +22,13 @@ from api.problems import answer as problem_of
 from api.problems import handle_errors, read_on
 from api.reports.intake import LARGEST_REQUEST
 from api.reports.writer import Writer
+from api.resources import BLUEPRINTS
+from api.resources.asked import only_options
+from api.resources.calculator import calculator_text, prefers_text
+from api.resources.rules import WRITTEN, written_kind, written_list, written_runbook
 from api.store import Store
 from api.store.outside import network_of
+from api.web import error_page, pages
 from api.words import Sentence
 from gpudiag.errors import GpudiagError
 from gpudiag.examine import Ruleset
@@ -69,9 +75,9 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_REQUEST
     app.extensions[KEY] = Parts(settings, store, judge, writer, clockwork, gate, answers, clock())
-    _handle_errors(app)
-    _add_resources(app)
-    _add_pages(app, answers, open_to_all, chat)
+    handle_errors(app, error_page)
+    for blueprint in (*BLUEPRINTS, pages(answers, simulated=open_to_all, chat=chat)):
+        app.register_blueprint(blueprint)
     _guard(app, gate)
     writer.start()
     clockwork.start()
@@ -87,32 +93,8 @@ def close(app: Flask) -> None:
     made.store.close()
 
 
-def _handle_errors(app: Flask) -> None:
-    from api.web import error_page
-
-    handle_errors(app, error_page)
-
-
-def _add_resources(app: Flask) -> None:
-    from api.resources import BLUEPRINTS
-
-    for blueprint in BLUEPRINTS:
-        app.register_blueprint(blueprint)
-
-
-def _add_pages(app: Flask, answers: Answers, simulated: bool, chat: Any) -> None:
-    from api.web import pages
-
-    app.register_blueprint(pages(answers, simulated=simulated, chat=chat))
-
-
 def _guard(app: Flask, gate: Gate) -> None:
     """Every view takes the role it is marked with, else a reader; pages guard themselves."""
-    from api.endpoints import OPTIONS
-    from api.resources.asked import only_options
-    from api.resources.calculator import calculator_text, prefers_text
-    from api.resources.rules import WRITTEN, written_kind, written_list, written_runbook
-
     roles = {
         endpoint: "public" if endpoint.startswith("web.") else getattr(view, "needs", "reader")
         for endpoint, view in app.view_functions.items()
@@ -129,18 +111,7 @@ def _guard(app: Flask, gate: Gate) -> None:
         options = None if endpoint.startswith("web.") else OPTIONS.get(_question())
         if options is not None:
             only_options(options)
-        try:
-            if as_text:
-                return calculator_text()
-            if endpoint == "web.runbook" and (kind := written_kind(*WRITTEN)):
-                only_options(OPTIONS[_question()])
-                return written_runbook((request.view_args or {})["rule"], kind)
-            if endpoint == "web.runbooks" and written_kind("text/plain"):
-                only_options(("lang", "q"))
-                return written_list()
-        except GpudiagError as error:  # said in our way: the pages' own handler would answer HTML
-            return problem_of(error)
-        return None
+        return _in_writing(endpoint)
 
     @app.after_request
     def _careful(response: Response) -> Response:
@@ -149,6 +120,22 @@ def _guard(app: Flask, gate: Gate) -> None:
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         response.headers.setdefault("Cache-Control", "no-store")
         return response
+
+
+def _in_writing(endpoint: str) -> Response | None:
+    """The answer at a page's address to who asks for text or JSON there; None where the page is to answer."""
+    try:
+        if endpoint == "web.kv" and prefers_text():
+            return calculator_text()
+        if endpoint == "web.runbook" and (kind := written_kind(*WRITTEN)):
+            only_options(OPTIONS[_question()])
+            return written_runbook((request.view_args or {})["rule"], kind)
+        if endpoint == "web.runbooks" and written_kind("text/plain"):
+            only_options(("lang", "q"))
+            return written_list()
+    except GpudiagError as error:  # said in our way: the pages' own handler would answer HTML
+        return problem_of(error)
+    return None
 
 
 def _question() -> tuple[str, str]:

@@ -175,7 +175,7 @@ def card(words: list[str]) -> dict[str, str]:
         found["gpus"] = number[1]
         words.pop(0)
     name = []
-    while words and "=" not in words[0] and not re.fullmatch(r"x\d+", words[0], re.I):
+    while words and "=" not in words[0] and not re.fullmatch(r"x\d+|\d[\d.,]*[km]", words[0], re.I):
         name.append(words.pop(0))
     if name:
         found["gpu"] = " ".join(name)

@@ -148,9 +148,15 @@ def _card(left: list[str]) -> str:
     begin = 2 if [word.lower() for word in left[1:2]] in (["x"], ["×"]) else 1
     name = left[:begin]
     del left[:begin]
-    while left and not (left[0] == "on" or left[0][:1] in "xX×" or "=" in left[0] or _is_option(left[0])):
+    while left and not _ends_card(left[0]):
         name.append(left.pop(0))
     return " ".join(name)
+
+
+def _ends_card(word: str) -> bool:
+    """Whether a word is no part of a GPU's name any more: `x32`, `32k`, `tp=2`, `tp`."""
+    length = word[:1].isdigit() and word[-1:] in "kKmM"
+    return word == "on" or word[:1] in "xX×" or length or "=" in word or _is_option(word)
 
 
 def _config(model: str) -> tuple[Any, int | None]:

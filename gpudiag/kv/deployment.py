@@ -12,6 +12,7 @@ from gpudiag.kv.engines.base import Engine, Setup
 from gpudiag.kv.model import (
     absorbed_copies,
     as_sglang_keeps,
+    check_block,
     check_context_parallel,
     check_pool,
     check_sharding,
@@ -46,6 +47,8 @@ class Deployment:
         check_sharding(self.model.shape, question.tp // question.attn_dp)
         check_context_parallel(self.model.shape, question.tp, question.dcp, self.engine_name)
         check_stages(self.model.shape, question.pp)
+        if self.engine_name == "vllm":
+            check_block(self.model.shape, question.block_size)
         check_pool(question.kv_cache_memory_bytes, self.gpu_bytes)
 
     @property

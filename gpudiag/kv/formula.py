@@ -28,7 +28,7 @@ def formula(engine: Engine, tokens: int, requests: int, words: Words) -> str:
     each = -(-requests // replicas)
     line.append(_whole(engine, tokens, each, bool(kept), words))
     if replicas > 1:
-        line.append(words["f-replicas"].format(requests=requests, replicas=replicas))
+        line.append(words["f-replicas"].format(requests=counted(requests, words), replicas=replicas))
     return "; ".join(line)
 
 
@@ -48,6 +48,11 @@ def size(count: int) -> str:
         if abs(count) >= unit:
             return f"{count / unit:,.2f} {name}"
     return f"{count:,} B"
+
+
+def counted(requests: int, words: Words) -> str:
+    """`1 request`, `32 requests`."""
+    return words["requests-one"] if requests == 1 else words["requests-count"].format(count=requests)
 
 
 def _grows(part: Part, storage: Storage, tokens: int) -> bool:

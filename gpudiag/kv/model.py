@@ -134,6 +134,13 @@ def check_context_parallel(shape: ModelShape, tp: int, dcp: int, engine: str | N
             raise KvError("refused-dcp-heads", heads=part.kv_heads, tp=tp, most=max(1, tp // part.kv_heads))
 
 
+def check_block(shape: ModelShape, block: int | None) -> None:
+    """A block of vLLM holds whole rows of DeepSeek V4, each of which stands for several tokens."""
+    ratios = [part.ratio for part in shape.parts() if isinstance(part, CompressedLatent) and part.ratio > 1]
+    if block is not None and any(block % ratio for ratio in ratios):
+        raise KvError("refused-block", block=block, ratio=max(ratios))
+
+
 def check_stages(shape: ModelShape, pp: int) -> None:
     if pp > len(shape.layers):
         raise KvError("refused-pp", pp=pp, layers=len(shape.layers))

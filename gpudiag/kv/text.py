@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from gpudiag.kv.answer import Answer
-from gpudiag.kv.formula import size
+from gpudiag.kv.formula import counted, size
 from gpudiag.kv.words import sentences, words
 
 Words = dict[str, str]
@@ -63,11 +63,9 @@ def _otherwise(answer: Answer, words: Words) -> list[Row]:
         rows.append((words["pool-holds"], text, kinds["budget.pool_tokens"]))
     if answer.largest_batch is not None:
         label = words["largest-batch"].format(tokens=answer.tokens)
-        rows.append(
-            (label, words["requests-count"].format(count=answer.largest_batch), kinds["largest_batch"])
-        )
+        rows.append((label, counted(answer.largest_batch, words), kinds["largest_batch"]))
     if answer.longest_context is not None:
-        label = words["longest-context"].format(requests=answer.question.requests)
+        label = words["longest-context"].format(requests=counted(answer.question.requests, words))
         text = words["tokens"].format(count=answer.longest_context)
         limited = answer.longest_context == answer.model.shape.max_positions
         rows.append(

@@ -73,15 +73,19 @@ def test_what_is_no_model_config_is_named_for_what_it_is(config, sentence):
         ({"mamba_ssm_cache_dtype": "q8_0"}, "mamba_ssm_cache_dtype: 'q8_0' is no dtype of a recurrent state"),
         (
             {"gpus": 8, "pp": 2, "attn_dp": 2, "engine": "sglang"},
-            "attn_dp: 2 groups do not divide the 1 GPUs of tp",
+            "attn_dp: tp 1 does not divide evenly into 2 groups",
         ),
-        ({"tp": 8, "dcp": 3}, "dcp: 3 groups do not divide the 8 GPUs of tp evenly"),
-        ({"tp": 8, "dcp": 2}, "dcp: on tp 8 each of the 8 KV heads is kept 1 times"),
+        ({"tp": 8, "dcp": 3}, "dcp: tp 8 does not divide evenly into 3 groups"),
+        ({"tp": 8, "dcp": 2}, "dcp: with 8 KV heads on tp 8, vLLM divides tokens over no more"),
         ({"tp": 8, "dcp": 2, "engine": "llama.cpp"}, "dcp: this is an option of vllm, sglang"),
         ({"kv_unified": "yes"}, "kv_unified: this is an option of llama.cpp, ollama"),
         ({"tp": 4, "dp": 4, "enable_dp_attention": 1}, "enable_dp_attention: this is an option of sglang"),
         ({"tp": 4, "attn_dp": 2, "engine": "vllm"}, "attn_dp: this is an option of sglang"),
-        ({"model": "gpt-oss-20b", "tp": 16, "dcp": 2}, "dcp: the tokens of window layers"),
+        ({"model": "gpt-oss-20b", "tp": 16, "dcp": 2}, "dcp: no engine divides the tokens of window"),
+        (
+            {"model": "deepseek-v4-flash", "engine": "vllm", "block_size": 1},
+            "block_size: a row of this model stands for 128 tokens, of which 1 is no multiple",
+        ),
         ({"colour": "red"}, "'colour' is no option of the calculator; it has: model"),
     ],
 )

@@ -76,6 +76,8 @@ def test_a_question_as_it_is_typed_in_a_chat(capsys):
         ["8k", "x32", "on", "1", "x", "H100", "80GB"],
         ["--gpu", "H100", "8k", "x32"],
         ["on", "H100", "80GB", "x32", "8k"],
+        ["on", "H100", "80GB", "8k", "x32"],
+        ["on", "H100", "8K", "x32"],
     ],
 )
 def test_words_come_in_any_order(capsys, words):

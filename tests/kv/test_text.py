@@ -98,5 +98,20 @@ def test_every_remark_the_calculator_makes_has_a_sentence():
     assert keys <= set(json.loads((HERE / "en.json").read_text()))
 
 
+@pytest.mark.parametrize(
+    ("requests", "language", "label"),
+    [
+        (1, "en", "longest context for 1 request "),
+        (2, "en", "longest context for 2 requests"),
+        (1, "ko", "요청 1개 기준 최대 길이"),
+        (2, "ko", "요청 2개 기준 최대 길이"),
+    ],
+)
+def test_one_request_is_no_plural(requests, language, label):
+    answer = ask("llama-3-8b", tokens=8192, requests=requests, gpu="H100")
+
+    assert label in render(answer, language)
+
+
 def test_an_unknown_language_is_answered_in_english(overflowing):
     assert render(overflowing, "en") == render(overflowing, "xx")

@@ -9,10 +9,11 @@ from gpudiag.model import CLOCKS_EVENT, Gap, GpuReading, KernelEvent, NvmlReadin
 from gpudiag.smi.complaints import Complaints
 from gpudiag.smi.parts import Parts
 from gpudiag.smi.processes import add_listed
-from gpudiag.smi.sheet import Sheet
+from gpudiag.smi.sheet import FORMATS, Sheet
 from gpudiag.window import bus_key
 
 BY_PLACE = ("query", "xml")  # formats that do not print the number of a GPU
+OF_PROCESSES = ("lines", "pmon")  # formats that tell of processes and never of the GPUs they are on
 SAME_TIME_SECONDS = 6 * 3600.0
 _CUT = ("row", "document", "gpus", "joined")
 
@@ -130,8 +131,11 @@ def _paste(snapshot: Snapshot, series: list[Sheet], parts: Parts) -> PasteReadin
     if last.announced is not None and len(last.gpus) + last.cut_gpus < last.announced and last.gpus:
         missing.add("fewer")
     measured = any(draft.measures for draft in last.gpus)
-    if snapshot.processes and snapshot.gpus and last.rows and not measured and last.format != "lines":
+    alone = last.format in OF_PROCESSES  # it shows nothing else, and is whole
+    if snapshot.processes and snapshot.gpus and last.rows and not measured and not alone:
         missing.add("gpu_part")
+    if not measured and _of_programs_alone(last, parts):
+        missing = {*(missing - {"gpu_part"}), "programs"}
     return PasteReading(
         formats=parts.formats,
         samples=sum(sheet.count for sheet in series),
@@ -149,6 +153,14 @@ def _paste(snapshot: Snapshot, series: list[Sheet], parts: Parts) -> PasteReadin
         cache_shortages=parts.shortages or None,
         failed_tests=parts.failed_tests or None,
     )
+
+
+def _of_programs_alone(last: Sheet, parts: Parts) -> bool:
+    """Whether all that was pasted is what a command prints that lists programs, without their load."""
+    lists = [name for name in parts.formats if name in FORMATS]
+    at_work = any(row.sm or row.encoder or row.decoder for row in last.rows)
+    told = last.process_list == "none" or (bool(last.rows) and not at_work)
+    return told and bool(lists) and all(name in ("apps", "pmon") for name in lists)
 
 
 def put_events(snapshots: list[Snapshot], events: list[KernelEvent]) -> None:

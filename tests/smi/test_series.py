@@ -104,6 +104,19 @@ def test_pmon_over_time_keeps_the_mean_load_of_a_process() -> None:
     assert 50.0 == process.gpus[0].sm_percent
 
 
+def test_pmon_alone_is_whole_and_tells_which_process_computes() -> None:
+    text = (
+        "# gpu        pid  type    sm   mem   enc   dec   command\n"
+        "    0       4242     C     -     -     -     -   VLLM::EngineCor\n"
+        "    1       4711     C    97    41     -     -   python\n"
+    )
+    said = explain(examine(window_of(text)))
+
+    assert ["not-enough-evidence", "healthy-busy"] == [gpu["verdict"]["rule"] for gpu in said.gpus]
+    assert "python (pid 4711) computes 97 % of the time" in said.gpus[1]["verdict"]["headline"]
+    assert not any(found["rule"] == "paste-incomplete" for found in said.findings)
+
+
 def test_a_log_of_another_day_is_judged_with_the_table() -> None:
     line = (
         "2024-01-05T10:00:00,123456+00:00 NVRM: Xid (PCI:0000:19:00): 79, pid=1, GPU has fallen off the bus."

@@ -24,6 +24,10 @@ def healthy_busy(
     min_hot_celsius: float = 85.0,
 ) -> Fires | None:
     """The GPU works normally."""
+    if gpu.node.pasted and gpu.reading.utilization_percent is None:
+        computes = _of_a_process(gpu, min_some_percent)
+        if computes is not None:
+            return computes
     if gpu.reading.error or not gpu.present or holds_nothing(gpu):
         return None
     busy, span = gpu.over("utilization_percent", W5).mean, seen_seconds(gpu)
@@ -55,6 +59,26 @@ def healthy_busy(
     if busy >= max_light_percent:
         return None  # kernels that wait in a loop look like this: stuck-job, busy-but-inefficient
     return Fires((*seen, *proof), severity="info", confidence="possible", variant="some-work")
+
+
+def _of_a_process(gpu: GpuWindow, min_percent: float) -> Fires | None:
+    """`nvidia-smi pmon` alone: how long the busiest process computed. The GPU's own load is at least that."""
+    uses = [
+        (use.sm_percent, process)
+        for process in gpu.processes
+        for use in process.reading.gpus or ()
+        if use.gpu == gpu.index and use.sm_percent is not None
+    ]
+    percent, process = max(uses, key=lambda use: use[0], default=(0.0, None))
+    if process is None or percent < min_percent:
+        return None
+    return Fires(
+        (measured("process_sm_percent", round(percent), source="pasted text"),),
+        severity="info",
+        confidence="possible",
+        variant="of-a-process",
+        words={"process": process.reading.name or "?", "pid": str(process.reading.pid)},
+    )
 
 
 def _serving(

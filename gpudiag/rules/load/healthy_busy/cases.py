@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from gpudiag.model import GpuReading
 from gpudiag.rule import Case
-from gpudiag.rules.pastes import pasted
+from gpudiag.rules.pastes import pasted, runs, sample
 from gpudiag.rules.situations import GIB, Situation, vllm_busy, vllm_idle, vllm_processes
 from gpudiag.window import Window
 
@@ -85,6 +86,12 @@ def _triton(waiting: float = 0.0, beside: bool = False, silent_minutes: float = 
              prompt_tokens_total=None, **unsaid)  # fmt: skip
     s.passes(minutes=6).rates.clear()
     return s.passes(minutes=silent_minutes).window
+
+
+def _process_list(sm_percent: float | None) -> Window:
+    """`nvidia-smi pmon` alone: a process and what it used; nothing that the GPU itself reads."""
+    process = runs(memory_used_bytes=60 * GIB, sm_percent=sm_percent)
+    return sample(GpuReading(index=0), processes=(process,), formats=["pmon"], gpus_whole=0)
 
 
 CASES = [
@@ -199,6 +206,15 @@ CASES = [
         severity="ok",
         variant="progress-unseen",
     ),
+    Case(
+        "a list of processes alone, one of which computes",
+        lambda: _process_list(97.0),
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="of-a-process",
+    ),
+    Case("a list of processes alone, whose load is not shown", lambda: _process_list(None), "unjudged"),
     Case("one pasted sample: 100 % at little power", lambda: _one_sample(power_watts=90.0), "clear"),
     Case("requests are in the engine and nothing is made", lambda: _serving(99.0), "clear"),
     Case(

@@ -21,10 +21,7 @@ def raw(path: str) -> bytes | None:
         return None
     try:
         content = os.read(file, 65536)
-        while len(content) % 4096 == 0 and content:
-            more = os.read(file, 1 << 20)
-            if not more:
-                break
+        while more := os.read(file, 65536):  # /proc gives a page at a time of what it makes line by line
             content += more
         return content
     except OSError:

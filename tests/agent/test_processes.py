@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
+
 import pytest
 
 from gpudiag.agent.files import TICKS, stat_of
@@ -163,6 +167,29 @@ def test_mapped_libraries_tell_the_framework(host: FakeHost) -> None:
     host.process(70, "python3", maps="7f00 r-xp 0 0 0 /x/site-packages/jaxlib/xla_extension.so\n")
 
     assert Watching(host).look(70)[70].frameworks == ["jax"]
+
+
+def test_libraries_are_found_beyond_the_first_page_of_a_map(host: FakeHost) -> None:
+    """The kernel makes /proc/PID/maps line by line and gives a page at a time."""
+    host.process(70, "python3")
+    place = host.proc / "70" / "maps"
+    place.unlink()
+    os.mkfifo(place)
+    pages = ("7f00 r-xp 0 0 0 /usr/lib/libc.so.6\n", "7f10 r-xp 0 0 0 /x/jaxlib/xla_extension.so\n")
+
+    def give() -> None:
+        with open(place, "w", encoding="utf-8") as maps:
+            for page in pages:
+                maps.write(page)
+                maps.flush()
+                time.sleep(0.2)
+
+    giver = threading.Thread(target=give)
+    giver.start()
+    found = Watching(host).look(70)
+    giver.join()
+
+    assert found[70].frameworks == ["jax"]
 
 
 def test_ranks_come_from_the_environment_and_nothing_else_does(host: FakeHost) -> None:

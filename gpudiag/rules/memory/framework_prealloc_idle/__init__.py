@@ -46,6 +46,8 @@ def framework_prealloc_idle(
     if best >= worked_percent:  # it worked, and stopped: done, or waiting for something
         worked = measured("best_percent", round(best), window=W6H)
         return Fires((*evidence, worked), severity="info", variant="worked-before", words=words)
+    if "torch" in (process.reading.frameworks or ()):  # it may be the one that holds it
+        return Fires(evidence, severity="info", confidence="possible", words=words)
     return Fires(evidence, words=words)
 
 

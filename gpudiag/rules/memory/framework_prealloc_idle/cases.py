@@ -52,6 +52,13 @@ CASES = [
         severity="info",
         confidence="possible",
     ),
+    Case(
+        "JAX and PyTorch are both loaded, and either may hold it",
+        lambda: _holds(60, frameworks=["jax", "torch"]),
+        "fires",
+        severity="info",
+        confidence="possible",
+    ),
     Case("PyTorch holds as much", lambda: _holds(60, frameworks=["torch"]), "clear"),
     Case("JAX without preallocation grows", _growing, "clear"),
     Case("a reserved pool of an engine", lambda: vllm_idle().window, "clear"),

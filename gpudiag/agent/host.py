@@ -34,6 +34,7 @@ class Host:
         self._counters: dict[str, tuple[float, int]] = {}
         self._rare_at: float | None = None
         self._rare: dict[str, object] = {}
+        self._library_folder: str | None = None  # where the driver's library was loaded from
         self.boot_id = text(f"{proc}/sys/kernel/random/boot_id")
 
     def read(self, now: float, monotonic: float) -> HostReading:
@@ -145,12 +146,26 @@ class Host:
             "pci_gpu_count": gpus,
             "nvswitches": switches,
             "kernel_driver_version": driver_version(version),
+            "library_driver_version": self._library_version(),
             "modules": [name for name in _MODULES if name in loaded] or None,
             "nfs_mounts": None if mounts is None else sum(" nfs" in line for line in mounts.splitlines()),
             "numa_nodes": numa or None,
             "in_container": self._in_container(),
             "services": self._services(),
         }
+
+    def _library_version(self) -> str | None:
+        """The version of the driver's library on disk; None where its file does not tell, or none is loaded.
+
+        An update puts another one where the one in this process came from, which works on.
+        """
+        if self._library_folder is None:
+            path = _mapped(f"{self._proc}/self/maps", "/libnvidia-ml.so")
+            self._library_folder = os.path.dirname(path) if path else None
+        if self._library_folder is None:
+            return None
+        name = os.path.basename(os.path.realpath(f"{self._library_folder}/libnvidia-ml.so.1"))
+        return driver_version(name.removeprefix("libnvidia-ml.so."))
 
     def _pci_devices(self) -> tuple[int | None, int | None]:
         """NVIDIA's display controllers and NVSwitches on the bus, whatever the driver says of them."""
@@ -244,6 +259,16 @@ def driver_version(text: str | None) -> str | None:
         if word[0].isdigit() and word.count(".") >= 1 and word.replace(".", "").isdigit():
             return word
     return None
+
+
+def _mapped(maps: str, name: str) -> str | None:
+    """The path of a library that a process has mapped."""
+    try:
+        with open(maps, encoding="utf-8", errors="replace") as lines:
+            line = next((line for line in lines if name in line), None)
+    except OSError:
+        return None
+    return line[line.index("/") :].rstrip("\n").removesuffix(" (deleted)") if line else None
 
 
 def pressure(path: str, kind: str) -> float | None:

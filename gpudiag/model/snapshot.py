@@ -189,6 +189,7 @@ class HostReading(Struct):
     ports: list[NetworkPort] | None = None
     pci_gpu_count: int | None = None  # NVIDIA display devices on the bus, whatever the driver says
     kernel_driver_version: str | None = None  # /proc/driver/nvidia/version
+    library_driver_version: str | None = None  # of the driver's library on disk, which new programs load
     modules: list[str] | None = None  # loaded kernel modules that matter (see gpudiag/agent/host.py)
     services: dict[str, str] | None = None  # nvidia-fabricmanager: active, nvidia-persistenced: …
     nvswitches: int | None = None

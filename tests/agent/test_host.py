@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gpudiag.agent.host import Host, cpu_list, driver_version, gpu_place
@@ -127,6 +129,32 @@ def test_where_a_gpu_sits(host: FakeHost) -> None:
 )
 def test_the_kernel_modules_version(line: str | None, version: str | None) -> None:
     assert driver_version(line) == version
+
+
+def test_an_update_of_the_drivers_library_on_disk_is_seen(host: FakeHost, tmp_path: Path) -> None:
+    old, new = tmp_path / "libnvidia-ml.so.580.65.06", tmp_path / "libnvidia-ml.so.580.105.08"
+    link = tmp_path / "libnvidia-ml.so.1"
+    old.touch()
+    link.symlink_to(old.name)
+    host.file("self/maps", f"7f00-7f01 r-xp 00000000 08:01 42   {old}\n")
+    reader = Host(str(host.proc), str(host.sys))
+    before = reader.read(0.0, 0.0).library_driver_version
+    old.rename(new)
+    link.unlink()
+    link.symlink_to(new.name)
+    host.file("self/maps", f"7f00-7f01 r-xp 00000000 08:01 42   {old} (deleted)\n")
+
+    assert ("580.65.06", "580.105.08") == (before, reader.read(60.0, 60.0).library_driver_version)
+    assert Host(str(host.proc), str(host.sys)).read(0.0, 0.0).library_driver_version == "580.105.08"
+
+
+@pytest.mark.parametrize(
+    "maps", ["", "7f00-7f01 r-xp 00000000 08:01 42   /usr/lib/wsl/lib/libnvidia-ml.so.1\n"]
+)
+def test_a_library_that_tells_no_version_is_not_compared(host: FakeHost, maps: str) -> None:
+    host.file("self/maps", maps)
+
+    assert Host(str(host.proc), str(host.sys)).read(0.0, 0.0).library_driver_version is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The driver was updated under a running kernel module: module and library differ."""
 
+from gpudiag.model import Snapshot
 from gpudiag.rule import BLIND, Fires, measured, rule
 from gpudiag.window import Window
 
@@ -19,7 +20,7 @@ def driver_library_mismatch(node: Window, *, min_failures: int = 2) -> Fires | N
     if snapshot is None or not (
         (nvml and nvml.error == "library_mismatch") or "library_mismatch" in (pasted or ())
     ):
-        return None
+        return _updated_on_disk(snapshot)
     if snapshot.source == "agent":
         failed = node.host.over("nvml_failed", node.span_of(min_failures))
         if failed.mean * failed.n < min_failures - 0.5:
@@ -36,3 +37,21 @@ def driver_library_mismatch(node: Window, *, min_failures: int = 2) -> Fires | N
     if host is not None and host.in_container:
         return Fires(tuple(evidence), confidence="likely", variant="container")
     return Fires(tuple(evidence))
+
+
+def _updated_on_disk(snapshot: Snapshot | None) -> Fires | None:
+    """NVML answers us, who loaded it before the update; whoever starts now loads another version."""
+    host = snapshot.host if snapshot else None
+    if host is None or host.in_container:
+        return None  # what a container loads need not be the host's
+    module, library = host.kernel_driver_version, host.library_driver_version
+    if module is None or library is None or module == library:
+        return None
+    return Fires(
+        (
+            measured("module_version", module, source="/proc/driver/nvidia/version"),
+            measured("disk_version", library, source="libnvidia-ml.so.1"),
+        ),
+        confidence="likely",
+        variant="updated",
+    )

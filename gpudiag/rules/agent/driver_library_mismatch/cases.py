@@ -21,6 +21,11 @@ def _pasted(*errors: str) -> Window:
     return window
 
 
+def _updated(library: str | None, **host: Any) -> Window:
+    s = Situation().machine(kernel_driver_version="580.65.06", library_driver_version=library, **host)
+    return s.passes(minutes=6).window
+
+
 CASES = [
     Case(
         "the module is older than the library",
@@ -36,6 +41,22 @@ CASES = [
         lambda: _fails("library_mismatch", in_container=True),
         "fires",
         variant="container",
+    ),
+    Case(
+        "the library was updated on disk, and the agent still runs with the old one",
+        lambda: _updated("580.105.08"),
+        "fires",
+        severity="critical",
+        confidence="likely",
+        variant="updated",
+        gpu=None,
+    ),
+    Case("module and library are of one version", lambda: _updated("580.65.06"), "clear"),
+    Case("a library whose file names no version", lambda: _updated(None), "clear"),
+    Case(
+        "a container with a library of its own, whose NVML answers",
+        lambda: _updated("580.105.08", in_container=True),
+        "clear",
     ),
     Case("no driver at all", lambda: _fails("driver_not_loaded"), "clear"),
     Case("another pasted error", lambda: _pasted("no_devices"), "clear"),

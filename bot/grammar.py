@@ -169,11 +169,11 @@ def sizes(word: str, left: list[str], model: bool) -> dict[str, str]:
 
 
 def card(words: list[str]) -> dict[str, str]:
-    """`H100 80GB`, `2x A100`: the words after `on`, up to the next option."""
+    """`H100 80GB`, `2x A100`, `2xA100`: the words after `on`, up to the next option."""
     found: dict[str, str] = {}
-    if number := re.fullmatch(r"(\d{1,3})x", words[0], re.I):
+    if number := re.fullmatch(r"(\d{1,3})[x×](\S*)", words[0], re.I):
         found["gpus"] = number[1]
-        words.pop(0)
+        words[:1] = [number[2]] if number[2] else []
     name = []
     while words and "=" not in words[0] and not re.fullmatch(r"x\d+|\d[\d.,]*[km]", words[0], re.I):
         name.append(words.pop(0))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from bot.answer import Action, Answer, Bar, Figure, Slice, code
 from bot.answers.asking import Asking
 from bot.numbers import size
 from bot.questions import Json
 from bot.request import Request
+from gpudiag.errors import GpudiagError
 
 LAID_OUT = {"kv_dtype", "weights_dtype", "tp", "pp", "dp", "engine"}
 
@@ -55,7 +57,7 @@ def card_of(node: str, asking: Asking) -> tuple[str, tuple[str, ...]]:
 
 def lay_out(found: Json, request: Request, card: str | None, asking: Asking) -> Answer:
     return Answer(
-        headline=headline(found, card, asking),
+        headline=headline(found, request, card, asking),
         lang=asking.lang,
         facts=tuple(f"{name}={value}" for name, value in request.options.items() if name in LAID_OUT),
         bar=memory_bar(found, asking),
@@ -72,18 +74,30 @@ def what(found: Json, asking: Asking) -> str:
     return asking.say("kv.what.model", model=model)
 
 
-def headline(found: Json, card: str | None, asking: Asking) -> str:
+def headline(found: Json, request: Request, card: str | None, asking: Asking) -> str:
+    """What it takes, and whether it fits. On several GPUs all bytes are of each of them."""
     name, total = what(found, asking), found.get("total_bytes")
     if total is None:
         return asking.say("kv.token", what=name, token=size(found.get("bytes_per_token")))
-    fits, on = found.get("fits"), card_name(found, card)
+    fits, on, many = found.get("fits"), card_name(found, card), gpus(request)
+    taken, over = size(total), size(found.get("over_capacity_bytes"))
+    if many > 1:
+        on = f"{many} × {on}" if on else ""
+        taken, over = (asking.say("kv.each", total=one) for one in (taken, over))
     if fits is None or not on:
-        return asking.say("kv.plain", what=name, total=size(total))
+        return asking.say("kv.plain", what=name, total=taken)
     if fits:
-        return asking.say("kv.fits", what=name, total=size(total), card=on)
-    return asking.say(
-        "kv.over", what=name, total=size(total), card=on, over=size(found.get("over_capacity_bytes"))
-    )
+        return asking.say("kv.fits", what=name, total=taken, card=on)
+    return asking.say("kv.over", what=name, total=taken, card=on, over=over)
+
+
+def gpus(request: Request) -> int:
+    """How many GPUs the question is about; 1 where it does not say, or not in numbers."""
+    options = request.options
+    if options.get("gpus", "").isdigit():
+        return int(options["gpus"])
+    degrees = [options.get(name, "") for name in ("tp", "pp", "dp")]
+    return prod(int(degree) for degree in degrees if degree.isdigit())
 
 
 def card_name(found: Json, card: str | None) -> str:
@@ -171,8 +185,6 @@ def actions(request: Request, found: Json, asking: Asking) -> tuple[Action, ...]
 
 def a_serving_node(asking: Asking) -> str:
     """A node worth comparing with; the calculator answers also when the fleet cannot be read."""
-    from gpudiag.errors import GpudiagError
-
     try:
         nodes = asking.api.nodes(limit=20, lang=asking.lang)["items"]
     except GpudiagError:

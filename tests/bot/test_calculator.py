@@ -80,3 +80,30 @@ def test_of_a_node_it_is_said_what_is_in_use_there(lang: str, said: str) -> None
 
     assert said in " ".join(written.split())
     assert f"{gpu['readings']['memory_used_bytes'] / 2**30:.1f} GiB" in written
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        (
+            "en",
+            "1.2 GiB a GPU of KV cache, does not fit on 2 × RTX-4090: 48.5 GiB a GPU more than the engine",
+        ),
+        ("ko", "KV 캐시 GPU당 1.2 GiB, 2 × RTX-4090 카드에 들어가지 않습니다"),
+    ],
+)
+@pytest.mark.parametrize("options", [{"gpus": "2"}, {"tp": "2"}, {"tp": "2", "gpus": "2"}])
+def test_on_several_gpus_the_bytes_are_of_each(options: dict[str, str], lang: str, said: str) -> None:
+    answer = calculated(model="llama-3.1-70b", requests=1, gpu="RTX-4090", **options)
+    request = Request("kv", words=("llama-3.1-70b",), options=options)
+    headline = lay_out(answer.as_json(lang), request, "RTX-4090", Asking(ExampleApi(), lang=lang)).headline
+
+    assert said in headline
+
+
+def test_on_one_gpu_nothing_is_said_of_each() -> None:
+    answer = calculated(requests=33)
+    asking = Asking(ExampleApi())
+    headline = lay_out(answer.as_json(), Request("kv", words=("llama-3.1-8b",)), "H100", asking).headline
+
+    assert headline.endswith("8,192 tokens × 33 requests: 33.0 GiB of KV cache, fits on H100")

@@ -169,7 +169,7 @@ def test_the_calculator_has_the_bar_and_the_next_questions(person: Person, slack
     person.presses(answer, "Double context")
     slack.wait(lambda: answer.edits)
 
-    assert "llama-3-8b × 16384 tokens × 32 requests" in header(answer)
+    assert "llama-3-8b × 16,384 tokens × 32 requests" in header(answer)
     assert answer.labels == ["fp8 KV", "Double context", "Compare with node-3", "Post to channel"]
     assert "▓ KV cache" in answer.words
 

@@ -48,6 +48,7 @@ from gpudiag.words import words as in_language
             "kv llama-3-8b 8k ×32 on H100 80GB kv=fp8 tp=2",
             "kv llama-3-8b 8192 x32 kv_dtype=fp8 tp=2 on H100 80GB",
         ),
+        ("kv llama-3-8b on 2xRTX-4090", "kv llama-3-8b gpus=2 on RTX-4090"),
         ("kv llama-3-8b on 2x RTX 4090 32k x8", "kv llama-3-8b 32768 x8 gpus=2 on RTX 4090"),
         ("kv llama-3-8b 8,192 32x —tp=2", "kv llama-3-8b 8192 x32 tp=2"),
         ("kv meta-llama/Llama-3.1-8B 128k x1", "kv meta-llama/Llama-3.1-8B 131072 x1"),

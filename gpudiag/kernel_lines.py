@@ -57,6 +57,9 @@ _PID = re.compile(r"\bpid=(\d{1,10})(?=\D)")  # digits at the end may be cut
 _NAME = re.compile(r"\bname=([^,]{1,100}),")
 _CAUSE = re.compile(r"caused by previous Xid (\d{1,6})")
 _ACTION = re.compile(r"recovery action changed.{0,60}?to 0x([0-9a-fA-F]{1,4}) \(([^)]{1,60})\)")
+_ASKED = re.compile(
+    r"recovery action: ?\(?([A-Z][A-Za-z0-9 ]{2,40}?)(?: Required)?\)?\s*$"
+)  # as people shorten it
 _ANY_BUS = re.compile(rf"\b({_BUS})")
 _KILLED = re.compile(r"\b[Kk]illed process (\d{1,10})[ ,]\s*\(?([^),]{0,64})")
 _OOM = re.compile(r"oom-kill:.{0,400}?\btask=([^,]{1,64}),pid=(\d{1,10})")
@@ -306,7 +309,8 @@ def _name(rest: str) -> str | None:
 def _action(rest: str) -> str | None:
     match = _ACTION.search(rest)
     if match is None:
-        return None
+        asked = _ASKED.search(rest)
+        return asked[1].lower().replace(" ", "_") if asked else None
     number = int(match[1], 16)
     return RECOVERY_ACTIONS[number] if number < len(RECOVERY_ACTIONS) else match[2].strip()
 

@@ -18,6 +18,8 @@ DECISIVE = (
 
 SAMPLES = "samples"
 TOPOLOGY = "gpu-topology"
+LISTS = ("no-state", "programs", "no-programs", "accounted", "version")
+"""Wordings of paste-incomplete for texts that are whole and do not tell how the GPUs are."""
 
 MOST_LINES = 3  # of which a note is made
 
@@ -92,7 +94,7 @@ class Missing:
 
     def a_list(self) -> Finding | None:
         """What is said of a text that only lists GPUs, where that is all there is."""
-        listed = next((f for f in self.checkup.findings if f.variant == "no-state"), None)
+        listed = next((f for f in self.checkup.findings if f.variant in LISTS), None)
         return listed and (self.topology() or listed)
 
     def topology(self) -> Finding | None:

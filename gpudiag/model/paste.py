@@ -103,4 +103,7 @@ MissingPart = Literal[
     "other_machine",  # another machine's output, which is not judged here
     "other_list",  # another list without a host's name or a time: of another machine or another moment
     "state",  # a list of GPUs or links, which never tells how they are
+    "programs",  # a list of programs alone, which does not tell how the GPUs are either
+    "accounted",  # a list of programs that may have ended
+    "version",  # the versions of the driver alone
 ]

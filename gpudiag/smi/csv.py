@@ -41,6 +41,8 @@ _WORDS = frozenset(
     ]
 )
 _HEADLESS = re.compile(r"(?:^|, )\d{1,7}(?:\.\d{1,2})? (?:MiB|MHz)(?:,|$)")  # cells, and no names for them
+_ENDED = frozenset(("max_memory_usage", "gpu_util", "mem_util", "mem_utilization"))
+"""Columns of `--query-accounted-apps`: its programs may have ended."""
 _OTHER_CELL = re.compile(r"\d{4}/\d\d/\d\d \d\d:|GPU-[0-9a-f]{8}-|\b[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:")
 _IN_JSON = re.compile(r'(?:"[\w.-]{1,40}": ?)?"([^"]{3,8000})",?')  # one line of an output in a document
 _HEAD_ONLY = re.compile(r"[a-zA-Z_.,\[\]%/ ]{1,400}")
@@ -208,6 +210,8 @@ class CsvReader:
         return sheets
 
     def _processes(self, header: _Header, rows: list[list[str]]) -> Sheet:
+        if not _ENDED.isdisjoint(header.columns):
+            return Sheet("apps", missing={"accounted"})
         sheet = Sheet("apps", process_list="listed" if rows else "none")
         strict = header.with_units if header.with_units is not None else _carries_units(header, rows)
         for cells in rows:

@@ -63,6 +63,25 @@ def read_models(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
     return ([sheet], used) if sheet.gpus else ([], [])
 
 
+_VERSIONS = re.compile(r"\s{0,8}(NVML|DRIVER|KMD|CUDA|CUDA UMD) [Vv]ersion\s{0,20}: {1,4}(\d[\d.]{1,20})\s*")
+
+
+def read_versions(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
+    """`nvidia-smi --version`: the versions, and nothing of a GPU."""
+    told = {
+        number: match
+        for number, line in enumerate(lines)
+        if "ersion" in line and len(line) < 80 and (match := _VERSIONS.fullmatch(line))
+    }
+    versions = {match[1]: match[2] for match in told.values()}
+    if "NVML" not in versions:
+        return [], []
+    sheet = Sheet("listing", missing={"version"})
+    sheet.driver = versions.get("DRIVER") or versions.get("KMD")
+    sheet.cuda = versions.get("CUDA") or versions.get("CUDA UMD")
+    return [sheet], list(told)
+
+
 _STAT = re.compile(
     r"^\s*\[(\d{1,3})\] (\S.{0,60}?) {0,40}\| *"  # index, name
     r"(?:(-?\d{1,6}|\?\?)\W{1,2}C,)?\s*(?:(?:\d{1,6}|\?\?) %,\s*)?(-?\d{1,6}|\?\?) %"  # heat, fan, load

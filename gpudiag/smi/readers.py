@@ -13,7 +13,7 @@ from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.dcgm import read_dcgm_dmon, read_exporter
 from gpudiag.smi.health import read_health
-from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology
+from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology, read_versions
 from gpudiag.smi.messages import Log
 from gpudiag.smi.mig import read_mig
 from gpudiag.smi.monitor import MonitorReader
@@ -56,6 +56,7 @@ LOOSE: tuple[ReadSheets, ...] = (
     read_listing,
     read_models,
     read_topology,
+    read_versions,
 )
 """Those that are asked once error lines are found: what these want of a line is little."""
 LAST: ReadSheets = _by(QueryReader)

@@ -20,7 +20,10 @@ VARIANTS = {
     "long": "cut-short",
     "header": "fragment",
     "fewer": "fewer",
+    "version": "version",
     "state": "no-state",
+    "programs": "programs",
+    "accounted": "accounted",
 }
 
 
@@ -33,6 +36,8 @@ def paste_incomplete(node: Window) -> Fires | None:
     if "other_machine" in paste.missing or "other_list" in paste.missing:
         return _of_several(paste)
     variant = next((name for part, name in VARIANTS.items() if part in paste.missing), "cut-short")
+    if variant == "programs" and paste.process_list == "none":
+        variant = "no-programs"
     return Fires(_numbers(paste), variant=variant, words={"command": _command(paste)})
 
 

@@ -1,5 +1,6 @@
 """Situations of paste-incomplete and its look-alikes."""
 
+from gpudiag.model import ProcessReading
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import runs, sample, shown
 from gpudiag.rules.situations import GIB
@@ -16,6 +17,10 @@ def _two_of_eight() -> Window:
 
 def _only_processes() -> Window:
     return sample(processes=(runs(memory_used_bytes=GIB),), missing=["gpu_part"], gpus_whole=0)
+
+
+def _programs(*processes: ProcessReading) -> Window:
+    return sample(processes=processes, missing=["programs"], gpus_whole=0)
 
 
 def _listing() -> Window:
@@ -49,6 +54,12 @@ CASES = [
     Case("twelve machines, ten look broken", _ten_broken, "fires", gpu=None, variant="others-broken"),
     Case("three lists that name no host and no time", _three_lists, "fires", gpu=None, variant="lists"),
     Case("a list of GPUs without their state", _listing, "fires", gpu=None, variant="no-state"),
+    Case("a list of programs without the state of the GPUs", lambda: _programs(runs(memory_used_bytes=GIB)),
+         "fires", gpu=None, variant="programs"),
+    Case("an empty list of programs", lambda: _programs(), "fires", gpu=None, variant="no-programs"),
+    Case("what the driver's accounting kept", lambda: _lacks("accounted"), "fires", gpu=None,
+         variant="accounted"),
+    Case("the versions alone", lambda: _lacks("version"), "fires", gpu=None, variant="version"),
     Case("one of four attached GPUs", lambda: _lacks("fewer"), "fires", gpu=None, variant="fewer"),
     Case("a whole table", lambda: sample(shown()), "clear", gpu=None),
     Case("no process part, and nothing claimed about processes", _no_process_part, "clear", gpu=None),

@@ -28,22 +28,43 @@ def clocks_stuck_low(
         return None
     if gpu.reading.pstate not in AT_WORK or (gpu.reading.clocks_event_reasons or 0) & ~NAMED:
         return None
-    if any(gpu.share(reason, W5) > max_reason_ratio for reason in CLOCKS_EVENT):
+    unread = gpu.reading.clocks_event_reasons is None
+    if _reason_told(gpu, max_reason_ratio, unread):
         return None
     gpu.require(W5)
-    if _power_is_usual(gpu, max_power_ratio):
+    if _power_is_usual(gpu, max_power_ratio) or (unread and _at_its_limit(gpu)):
         return None
     confirmed = (
         gpu.covers(W15) and gpu.over("sm_clock_megahertz", W15).max < (max_clock_ratio + 0.1) * fastest
     )
+    sure = confirmed and not unread
     return Fires(
         (
             measured("sm_clock_megahertz", clock.mean, of=fastest, window=W5),
             measured("utilization_percent", gpu.over("utilization_percent", W5).mean, window=W5),
         ),
-        severity="warning" if confirmed else "info",
-        confidence="likely" if confirmed else "possible",
+        severity="warning" if sure else "info",
+        confidence="likely" if sure else "possible",
+        variant="reasons-unread" if unread else None,
     )
+
+
+def _reason_told(gpu: GpuWindow, max_ratio: float, unread: bool) -> bool:
+    """Whether a reason held for longer; where the bits cannot be read, counters may tell of some."""
+    for reason in CLOCKS_EVENT:
+        try:
+            if gpu.share(reason, W5) > max_ratio:
+                return True
+        except NotMeasured:
+            if not unread:
+                raise
+    return False
+
+
+def _at_its_limit(gpu: GpuWindow, share: float = 0.9) -> bool:
+    """Whether the power limit would explain the clocks; where none is told, it may."""
+    limit = gpu.reading.power_limit_watts
+    return limit is None or gpu.over("power_watts", W5).mean >= share * limit
 
 
 def _power_is_usual(gpu: GpuWindow, ratio: float) -> bool:

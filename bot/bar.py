@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.answer import Bar
 from bot.numbers import percent, size
-from bot.text import plain
+from bot.text import one_line
 from bot.words import say
 from gpudiag.words.columns import cells
 
@@ -35,7 +35,7 @@ def legend(bar: Bar, lang: str) -> list[str]:
     width = max(min(16, cells(part.label)) for part in bar.slices)
     lines = []
     for part in bar.slices:
-        label = plain(part.label)[:16]
+        label = one_line(part.label)[:16]
         pad = " " * (width - cells(label))
         lines.append(f"{BAR_GLYPHS[part.role]} {label}{pad} {size(part.bytes):>10}")
         if part.filled is not None:

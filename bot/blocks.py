@@ -12,7 +12,7 @@ from typing import Any
 from bot.answer import Action, Answer, Bar, Choice, Confirm, Evidence, Figure, Step, Table
 from bot.bar import bar_lines
 from bot.mrkdwn import code_span, cut, escape, prose, sentence
-from bot.text import plain, plain_line
+from bot.text import one_line, without_hidden
 from bot.words import contract_word, headed, say
 
 Json = dict[str, Any]
@@ -153,13 +153,13 @@ def evidence_lines(evidence: tuple[Evidence, ...], lang: str, room: Room) -> lis
 def kind(name: str, lang: str) -> str:
     if not name:
         return ""
-    return f" _({contract_word(lang, name) or escape(plain(name))[:30]})_"
+    return f" _({contract_word(lang, name) or escape(one_line(name))[:30]})_"
 
 
 def step_lines(steps: tuple[Step, ...], room: Room) -> list[str]:
     lines = []
     for number, step in enumerate(steps, 1):
-        command = code_span(plain(step.command).replace("`", "ˋ"))
+        command = code_span(one_line(step.command).replace("`", "ˋ"))
         on = f" {prose(step.on)}" if step.on else ""
         told = f"{on} {command}" if step.command and step.command not in step.text else ""
         lines.append(f"{number}. {cut(prose(step.text), room.line * 3 // 2)}{cut(told, room.line)}")
@@ -167,7 +167,7 @@ def step_lines(steps: tuple[Step, ...], room: Room) -> list[str]:
 
 
 def preformatted(text: str) -> str:
-    lines = "\n".join(escape(plain_line(line).replace("`", "ˋ")) for line in text.splitlines())
+    lines = "\n".join(escape(without_hidden(line).replace("`", "ˋ")) for line in text.splitlines())
     return cut(f"```\n{lines}\n```", SECTION)
 
 
@@ -180,7 +180,7 @@ def bar_text(bar: Bar, lang: str) -> str:
 
 
 def header(text: str) -> Json:
-    return {"type": "header", "text": plain_text(plain(text).replace("`", ""), HEADER)}
+    return {"type": "header", "text": plain_text(one_line(text).replace("`", ""), HEADER)}
 
 
 def section(text: str) -> Json:
@@ -197,7 +197,7 @@ def mrkdwn(text: str) -> Json:
 
 
 def plain_text(text: str, most: int) -> Json:
-    text = plain(text)
+    text = one_line(text)
     return {
         "type": "plain_text",
         "text": (text if len(text) <= most else text[: most - 1] + "…") or "-",
@@ -227,7 +227,7 @@ def table(rows: Table, room: Room) -> Json:
 
 
 def cell(text: str, most: int) -> str:
-    text = plain(text).replace("`", "")
+    text = one_line(text).replace("`", "")
     return (text if len(text) <= most else text[: most - 1] + "…") or "-"
 
 
@@ -237,7 +237,7 @@ def actions(pressed: tuple[Action, ...], choice: Choice | None, key: str = "") -
     elements = [button(action, number) for number, action in enumerate(usable[:MOST_BUTTONS])]
     if choice and (options := options_of(choice)):
         elements.append(menu(choice.label, options))
-    named = {"block_id": plain(key)[:255]} if key else {}
+    named = {"block_id": one_line(key)[:255]} if key else {}
     return {"type": "actions", "elements": elements, **named}
 
 

@@ -7,6 +7,7 @@ Bolt that this guard has not passed.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import logging
 import re
 import time
@@ -85,8 +86,6 @@ class Guard:
 
 
 def equal(one: str, other: str) -> bool:
-    import hmac
-
     return hmac.compare_digest(one.encode(), other.encode())
 
 

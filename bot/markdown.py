@@ -13,7 +13,7 @@ import textwrap
 from bot.answer import Answer, By, Evidence, Step, Table
 from bot.bar import bar_lines
 from bot.blocks import GLYPHS
-from bot.text import plain, plain_line
+from bot.text import one_line, without_hidden
 from bot.words import contract_word, headed, say
 from gpudiag.words.columns import cells, cut
 
@@ -49,7 +49,7 @@ def terminal(answer: Answer, width: int = 80, colour: bool = False) -> str:
     lines += block(answer, "also", [f"• {bare(text)}" for text in answer.also], width)
     lines += steps(answer, width)
     if answer.preformatted:
-        lines += ["", *(f"  {plain_line(line)}" for line in answer.preformatted.splitlines())]
+        lines += ["", *(f"  {without_hidden(line)}" for line in answer.preformatted.splitlines())]
     if answer.table:
         lines += ["", *table_lines(answer.table, width)]
     for note in answer.notes:
@@ -65,7 +65,7 @@ PAINT = {
 
 def bare(text: object) -> str:
     """One line without the marks of code spans."""
-    return plain(text).replace("`", "")
+    return one_line(text).replace("`", "")
 
 
 def said(text: str | By) -> str:
@@ -169,7 +169,7 @@ def markdown(answer: Answer) -> str:
     if answer.preformatted:
         lines += [
             "```",
-            *(plain_line(line).replace("`", "ˋ") for line in answer.preformatted.splitlines()),
+            *(without_hidden(line).replace("`", "ˋ") for line in answer.preformatted.splitlines()),
             "```",
         ]
     if answer.table:
@@ -188,7 +188,7 @@ def marked_kind(name: str, lang: str) -> str:
 
 
 def inline(text: object) -> str:
-    parts = plain(text).split("`")
+    parts = one_line(text).split("`")
     if len(parts) % 2 == 0:
         parts[-2:] = [f"{parts[-2]}ˋ{parts[-1]}"]
     return "".join(
@@ -258,7 +258,7 @@ def lines_of(text: str | By) -> list[str | By]:
 
 
 def spans(text: object) -> str:
-    parts = plain(text).split("`")
+    parts = one_line(text).split("`")
     if len(parts) % 2 == 0:
         parts[-2:] = [f"{parts[-2]}ˋ{parts[-1]}"]
     escaped = (html.escape(part) for part in parts)
@@ -278,7 +278,7 @@ def html_step(one: Step) -> str:
     if not one.command or one.command in one.text:
         return spans(one.text)
     on = f" <em>{spans(one.on)}</em>" if one.on else ""
-    return f"{spans(one.text)}{on} <code>{html.escape(plain(one.command))}</code>"
+    return f"{spans(one.text)}{on} <code>{html.escape(one_line(one.command))}</code>"
 
 
 def html_table(table: Table, name: str) -> str:
@@ -293,9 +293,8 @@ def html_table(table: Table, name: str) -> str:
 
     body = "".join(row(cells, "td") for cells in table.rows)
     whole = f"<table><thead>{row(table.columns, 'th')}</thead><tbody>{body}</tbody></table>"
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(plain(name))}">{whole}</div>'
-    )
+    label = html.escape(one_line(name))
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{label}">{whole}</div>'
 
 
 def html_actions(answer: Answer, site: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bot.answer import By
-from bot.text import plain
+from bot.text import one_line
 
 MENTION_WORDS = re.compile(r"@(?=(?:channel|here|everyone|all)\b)", re.I)
 # Slack reads * _ ~ as formatting only where a word begins or ends; a word joiner there keeps them.
@@ -26,7 +26,7 @@ def literal(text: str) -> str:
 
 def prose(text: object) -> str:
     """mrkdwn of a sentence whose pairs of backticks are code spans; nothing else in it is read by Slack."""
-    parts = plain(text).split("`")
+    parts = one_line(text).split("`")
     if len(parts) % 2 == 0:  # an odd backtick opens nothing
         parts[-2:] = [f"{parts[-2]}ˋ{parts[-1]}"]
     spans = (code_span(part) if index % 2 else literal(part) for index, part in enumerate(parts))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Iterable
+
+from gpudiag.words.foreign import is_hidden
 
 LINK = re.compile(r"<((?:https?|mailto|tel|ssh):[^|>\s]*)(?:\|([^>]*))?>", re.I)
 MENTION = re.compile(r"<[@!][^>]*>")
@@ -29,12 +32,7 @@ def clean(text: str) -> str:
     text = LINK.sub(lambda link: link[2] or re.sub(r"^\w+:(//)?|/$", "", link[1]), text)
     text = CHANNEL.sub(lambda channel: f"#{channel[2] or channel[1]}", text)
     text = JOINING.sub("-", html.unescape(text)).translate(TYPOGRAPHY)
-    text = unicodedata.normalize("NFKC", text)
-    return "".join(" " if letter.isspace() else letter for letter in text if visible(letter)).strip()
-
-
-def visible(letter: str) -> bool:
-    return letter.isspace() or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+    return one_line(unicodedata.normalize("NFKC", text))
 
 
 def tokens(text: str) -> list[str]:
@@ -44,14 +42,11 @@ def tokens(text: str) -> list[str]:
     return [word for word in words if word and word not in ("-", "--")]
 
 
-HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+def one_line(text: object) -> str:
+    """Foreign text on one line, without what is not seen (`words.foreign.plain` shows that it was there)."""
+    return without_hidden(" " if letter.isspace() else letter for letter in str(text)).strip()
 
 
-def plain(text: object) -> str:
-    """Foreign text on one line: no control characters, no direction overrides, no invisible letters."""
-    letters = (" " if letter.isspace() else letter for letter in str(text))
-    return "".join(letter for letter in letters if unicodedata.category(letter) not in HIDDEN).strip()
-
-
-def plain_line(text: str) -> str:
-    return "".join(letter for letter in text if unicodedata.category(letter) not in HIDDEN)
+def without_hidden(letters: Iterable[str]) -> str:
+    """Foreign text without what is not seen; of a line, the indent stays."""
+    return "".join(letter for letter in letters if not is_hidden(letter))

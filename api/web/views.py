@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, g, make_response, redirect, render_template, request, url_for
+from markupsafe import Markup
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -277,8 +279,6 @@ def _add_rules(web: Blueprint, answers: Answers) -> None:
 
 
 def no_such_rule(rule: str, answers: Answers) -> NoSuch:
-    from difflib import get_close_matches
-
     near = get_close_matches(rule, answers.rules.by_id, n=3)
     hint = Sentence("near", names=", ".join(near)) if near else Sentence("runbooks")
     return NoSuch("rule", rule=plain(rule, 60), hint=hint)
@@ -331,8 +331,6 @@ def _inside(goal: str | None) -> str:
 def _add_chat(web: Blueprint, chat: Chat) -> None:
     @web.get("/chat")
     def talk() -> str:
-        from markupsafe import Markup
-
         text = (request.args.get("q") or request.args.get("text", "")).strip()[:4000]
         g.said = text
         answer = Markup(chat(text, language.chosen())) if text else None

@@ -37,6 +37,7 @@ class Pending:
             seen = state.window.received_at
             store.episodes.save_verdict(connection, state.id, verdict, state.changed_at, seen)
             state.version += 1
+            state.stored = verdict
 
 
 class Feed:

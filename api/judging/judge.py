@@ -335,7 +335,7 @@ class Judge:
 
 def _log(state: NodeState, error: Exception) -> None:
     """Once with its traceback: a node reports every few seconds."""
-    told = None if state.rank == FAILED else error
+    told = None if state.rank is FAILED else error
     log.error("%s cannot be judged (%r); its snapshots are stored", state.name, error, exc_info=told)
 
 

@@ -28,7 +28,10 @@ Rank = tuple[str, str]
 """Severity and rule of a verdict."""
 
 FAILED: Rank = ("unknown", NOT_ENOUGH)
-"""That of a node over whose snapshots our rules failed: there is no checkup then."""
+"""That of a node over whose snapshots our rules failed: there is no checkup then.
+
+This one alone: a node of which too little is visible has the same.
+"""
 
 Place = tuple[int, tuple[Any, ...], str]
 """A node's place in a list: severity, then its name as people count, then the name itself."""

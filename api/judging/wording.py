@@ -45,7 +45,7 @@ class Wording:
     @staticmethod
     def _without_checkup(state: NodeState, language: Language) -> dict[str, Any]:
         """The verdict as the store has it, of a node that was not judged here; else unknown."""
-        if state.rank == FAILED:
+        if state.rank is FAILED:
             return failed(language)
         stored = (state.stored or {}).get("verdicts", {})
         not_yet = Sentence("judge.not.yet").said(language)

@@ -13,6 +13,7 @@ from typing import IO, Any
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DatabaseError, DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnection
 
 from api.words import Worded
 
@@ -29,6 +30,17 @@ PAGE_BYTES = 4_096  # every report changes a page of each index, somewhere: larg
 # Store.checkpoint); a log that grew beyond, for somebody kept it, is cut to this at the first commit after.
 MOST_LOG_BYTES = 64 << 20
 BUSY_SECONDS = 5.0
+# Of the server's 64 threads half may wait for the store: the others answer what needs none.
+KEPT_CONNECTIONS, MORE_CONNECTIONS = 8, 24
+FREE_SECONDS = 3.0  # so long a question waits until a connection is free
+REACHABLE = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,  # milliseconds
+}
+"""How soon a PostgreSQL server is given up that vanished; what the store's URL says goes before."""
 MIGRATE_LOCK = 0x67706D67  # PostgreSQL's advisory lock of who brings the tables up to date
 
 
@@ -82,8 +94,9 @@ def _sqlite(url: URL) -> Engine:
     engine = create_engine(
         url,
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
-        pool_size=8,
-        max_overflow=24,
+        pool_size=KEPT_CONNECTIONS,
+        max_overflow=MORE_CONNECTIONS,
+        pool_timeout=FREE_SECONDS,
         pool_use_lifo=True,  # each connection has a cache of its own: few of them stay warm
     )
 
@@ -115,7 +128,14 @@ def _postgresql(url: URL) -> Engine:
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
     try:
-        return create_engine(url, pool_size=8, max_overflow=24, pool_pre_ping=True)
+        return create_engine(
+            url,
+            connect_args={name: value for name, value in REACHABLE.items() if name not in url.query},
+            pool_size=KEPT_CONNECTIONS,
+            max_overflow=MORE_CONNECTIONS,
+            pool_timeout=FREE_SECONDS,
+            pool_pre_ping=True,
+        )
     except ModuleNotFoundError:
         raise StoreUnreachable("store.psycopg") from None
 
@@ -184,7 +204,7 @@ def named_errors(engine: Engine) -> Iterator[None]:
     """Turn the driver's errors into ours, each with what to do."""
     try:
         yield
-    except (DBAPIError, sqlite3.Error, OSError) as error:
+    except (DBAPIError, NoConnection, sqlite3.Error, OSError) as error:
         raise named(error, engine.url) from error
 
 
@@ -194,6 +214,8 @@ def named(error: BaseException, url: URL) -> StoreError:
     said = str(original).strip().split("\n")[0]
     where = file_of(url) or url.render_as_string(hide_password=True)
     low = said.lower()
+    if isinstance(error, NoConnection):
+        return StoreBusy("store.crowded", where=where, most=KEPT_CONNECTIONS + MORE_CONNECTIONS)
     if url.get_backend_name() == "sqlite":
         if "readonly" in low or "read-only" in low:
             return StoreReadOnly("store.readonly", where=where)

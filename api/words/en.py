@@ -180,9 +180,18 @@ SENTENCES: dict[str, str] = {
     "store.busy": "store {where} is held by another process; is another gpudiag running on it?",
     "store.closed": "store {where} cannot be opened; may this user write there? See --store",
     "store.disk": "store {where}: the disk fails to read or write ({reason}); see dmesg",
-    "store.standby": "store {where} is read-only; is it a standby?",
-    "store.full.server": "store {where}: the database server has no space left",
-    "store.silent": "store {where} does not answer ({reason})",
+    "store.standby": "store {where} is read-only; is it a standby? Give the primary: --store",
+    "store.full.server": (
+        "store {where}: the database server has no space left; free some, or keep less: --keep 1d"
+    ),
+    "store.silent": (
+        "store {where} does not answer ({reason}); see whether the database server runs, and --store. Agents "
+        "keep their reports meanwhile"
+    ),
+    "store.crowded": (
+        "store {where}: all {most} connections to it are in use, since it answers slowly or too much is "
+        "asked at once; try again in a few seconds"
+    ),
     "store.other": "store {where}: {reason}",
     # too much at once, or not written
     "stopping": "the server is stopping; send it again in a few seconds",

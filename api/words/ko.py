@@ -202,9 +202,18 @@ SENTENCES: dict[str, str] = {
         "저장소 {where}: 열 수 없습니다. 이 사용자에게 쓰기 권한이 있는지 확인하십시오(--store)"
     ),
     "store.disk": "저장소 {where}: 디스크를 읽거나 쓸 수 없습니다({reason}). dmesg를 확인하십시오",
-    "store.standby": "저장소 {where}: 읽기 전용입니다. 대기(standby) 서버인지 확인하십시오",
-    "store.full.server": "저장소 {where}: 데이터베이스 서버에 남은 공간이 없습니다",
-    "store.silent": "저장소 {where}: 응답하지 않습니다({reason})",
+    "store.standby": "저장소 {where}: 읽기 전용입니다. 대기 서버라면 주 서버를 지정하십시오: --store",
+    "store.full.server": (
+        "저장소 {where}: 데이터베이스 서버에 남은 공간이 없습니다. 비우거나 덜 보관하십시오: --keep 1d"
+    ),
+    "store.silent": (
+        "저장소 {where}: 응답하지 않습니다({reason}). 데이터베이스 서버가 실행 중인지, --store가 맞는지 "
+        "확인하십시오. 그동안 에이전트가 보고를 보관합니다"
+    ),
+    "store.crowded": (
+        "저장소 {where}: 연결 {most}개가 모두 사용 중입니다. 응답이 느리거나 한꺼번에 너무 많이 물었습니다. "
+        "몇 초 뒤에 다시 시도하십시오"
+    ),
     "store.other": "저장소 {where}에서 오류가 났습니다: {reason}",
     # 한꺼번에 너무 많거나 쓰지 못한 것
     "stopping": "서버가 종료되는 중입니다. 몇 초 뒤에 다시 보내십시오",

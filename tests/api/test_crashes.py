@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
+from sqlalchemy.exc import TimeoutError as NoConnection
 
 from api.store.engine import PAGE_BYTES
 from gpudiag.client import ApiError, Busy, Client
@@ -309,6 +310,26 @@ def test_windows_that_another_version_packed_are_left_out_and_told_once(
 
     assert answers == ["node-1", "node-2"]
     assert running.fails().count("another version packed") == 1
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_store_whose_connections_are_all_in_use_is_told_and_answers_again(
+    make_api: Callable[..., Api], request: pytest.FixtureRequest, kind: str
+) -> None:
+    api = make_api(request.getfixturevalue("postgresql") if kind == "postgresql" else None)
+    ReportingNode("node-3", api).passes(seconds=20)
+    taken = []
+    with pytest.raises(NoConnection):
+        while True:
+            taken.append(api.parts.store.engine.connect())
+    with pytest.raises(Busy, match="connections to it are in use") as caught:
+        api.ask("GET", "/v1/nodes/node-3/history?at=1s")
+    alive = api.ask("GET", "/healthz")
+    for connection in taken:
+        connection.close()
+
+    assert (alive["status"], caught.value.retry_after > 0) == ("ok", True)
+    assert api.ask("GET", "/v1/nodes/node-3/history?at=1s")["node"] == "node-3"
 
 
 def test_a_store_without_space_refuses_and_recovers(serve: Callable[..., Process], tmp_path: Path) -> None:

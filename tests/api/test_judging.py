@@ -624,6 +624,19 @@ def test_a_node_that_cannot_be_judged_keeps_no_other_from_reporting(
     assert api.client.diagnosis("sound")["verdict"]["rule"] == "not-enough-evidence"
 
 
+def test_a_node_of_which_too_little_is_visible_is_not_said_to_meet_a_bug(
+    make_api: Callable[..., Api], postgresql: str
+) -> None:
+    api = make_api(postgresql)
+    node = ReportingNode("node-3", api)
+    node.all_gpus(memory_used_bytes=None, utilization_percent=None).passes(seconds=60)
+    api.parts.judge.unload([api.parts.judge.nodes["node-3"]])  # as after a report that was not stored
+    [item] = api.client.nodes()["items"]
+
+    assert (item["verdict"]["severity"], item["verdict"]["rule"]) == ("unknown", "not-enough-evidence")
+    assert "not visible" in item["verdict"]["headline"]
+
+
 def test_a_node_that_can_be_judged_no_more_is_unknown(api: Api, node: ReportingNode) -> None:
     node.loses_its_gpu().passes(seconds=20)
     assert verdict_in_the_list(api) == "critical"

@@ -351,3 +351,14 @@ def test_looking_in_waits_for_nobody_who_writes(tmp_path) -> None:  # type: igno
 
     assert found == 1
     assert time.monotonic() - started < BUSY_SECONDS
+
+
+def test_a_server_that_vanished_is_given_up_soon_unless_the_address_says_otherwise(postgresql: str) -> None:
+    store = Store(f"{postgresql}?connect_timeout=9")
+    with store.reading() as connection:
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        given = raw.info.get_parameters()
+    store.close()
+
+    assert (given["connect_timeout"], given["tcp_user_timeout"]) == ("9", "20000")

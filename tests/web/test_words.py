@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import api.web
-from api.web.words import EN, KO
+from api.web.words import SENTENCES
 
+EN, KO = SENTENCES["en"], SENTENCES["ko"]
 PAGES = Path(api.web.__file__).parent
 TEMPLATES = "".join(path.read_text(encoding="utf-8") for path in (PAGES / "templates").rglob("*.html"))
 PROGRAMS = "".join(path.read_text(encoding="utf-8") for path in PAGES.glob("*.py"))

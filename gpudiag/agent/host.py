@@ -135,7 +135,7 @@ class Host:
     # ---- what seldom changes
 
     def _read_rarely(self) -> dict[str, object]:
-        gpus, switches = self._pci_devices()
+        gpus, switches, unbound = self._pci_devices()
         version = text(f"{self._proc}/driver/nvidia/version")
         modules = text(f"{self._proc}/modules") or ""
         loaded = {line.split(" ", 1)[0] for line in modules.splitlines()}
@@ -144,6 +144,7 @@ class Host:
         numa = len([name for name in _names(str(nodes)) if name.startswith("node") and name[4:].isdigit()])
         return {
             "pci_gpu_count": gpus,
+            "pci_gpus_unbound": unbound,
             "nvswitches": switches,
             "kernel_driver_version": driver_version(version),
             "library_driver_version": self._library_version(),
@@ -167,20 +168,27 @@ class Host:
         name = os.path.basename(os.path.realpath(f"{self._library_folder}/libnvidia-ml.so.1"))
         return driver_version(name.removeprefix("libnvidia-ml.so."))
 
-    def _pci_devices(self) -> tuple[int | None, int | None]:
-        """NVIDIA's display controllers and NVSwitches on the bus, whatever the driver says of them."""
+    def _pci_devices(self) -> tuple[int | None, int | None, int | None]:
+        """NVIDIA's display controllers and NVSwitches on the bus, whatever the driver says of them.
+
+        The last number is of cards that no driver has although NVIDIA's runs others of their model. A card
+        that is passed through to a virtual machine has a driver, and one that is too old has no such other.
+        """
         root = f"{self._sys}/bus/pci/devices"
         names = _names(root)
         if not names:
-            return None, None
-        gpus = switches = 0
+            return None, None, None
+        switches = 0
+        models: list[tuple[str | None, str | None]] = []  # of each card: its device id and its driver
         for name in names:
             if text(f"{root}/{name}/vendor") != "0x10de":
                 continue
             kind = (text(f"{root}/{name}/class") or "")[:6]
-            gpus += kind in ("0x0300", "0x0302")
             switches += kind == "0x0680"
-        return gpus, switches
+            if kind in ("0x0300", "0x0302"):
+                models.append((text(f"{root}/{name}/device"), _link(f"{root}/{name}/driver")))
+        run = {model for model, driver in models if driver == "nvidia"}
+        return len(models), switches, sum(driver is None and model in run for model, driver in models)
 
     def _in_container(self) -> bool:
         first = text(f"{self._proc}/1/cgroup") or ""
@@ -291,6 +299,14 @@ def _pairs(content: str | None, separator: str, wanted: tuple[str, ...]) -> dict
             if len(found) == len(wanted):
                 break
     return found
+
+
+def _link(path: str) -> str | None:
+    """The name that a link leads to."""
+    try:
+        return os.path.basename(os.readlink(path))
+    except OSError:
+        return None
 
 
 def _names(folder: str) -> list[str]:

@@ -188,6 +188,7 @@ class HostReading(Struct):
     nfs_mounts: int | None = None
     ports: list[NetworkPort] | None = None
     pci_gpu_count: int | None = None  # NVIDIA display devices on the bus, whatever the driver says
+    pci_gpus_unbound: int | None = None  # of a model that the driver runs here, and no driver has them
     kernel_driver_version: str | None = None  # /proc/driver/nvidia/version
     library_driver_version: str | None = None  # of the driver's library on disk, which new programs load
     modules: list[str] | None = None  # loaded kernel modules that matter (see gpudiag/agent/host.py)

@@ -58,6 +58,19 @@ def test_gpus_on_the_bus_are_counted_whatever_the_driver_says(host: FakeHost) ->
     assert (seen.pci_gpu_count, seen.nvswitches) == (2, 1)
 
 
+def test_a_card_that_no_driver_has_is_counted_beside_others_of_its_model(host: FakeHost) -> None:
+    cards = [("0x2330", "nvidia"), ("0x2330", None), ("0x2330", "vfio-pci"), ("0x1288", None)]
+    for number, (model, driver) in enumerate(cards):
+        place = f"bus/pci/devices/0000:0{number}:00.0"
+        for name, value in (("vendor", "0x10de"), ("class", "0x030200"), ("device", model)):
+            host.sys_file(f"{place}/{name}", value)
+        if driver is not None:
+            (host.sys / place / "driver").symlink_to(f"../../../drivers/{driver}")
+    seen = Host(str(host.proc), str(host.sys)).read(0.0, 0.0)
+
+    assert (seen.pci_gpu_count, seen.pci_gpus_unbound) == (4, 1)
+
+
 def test_what_is_not_there_is_not_known_rather_than_zero(host: FakeHost) -> None:
     seen = Host(str(host.proc), str(host.sys)).read(0.0, 0.0)
 

@@ -1,6 +1,8 @@
 """Fewer GPUs answer than this node has or had."""
 
+from gpudiag.model import Snapshot
 from gpudiag.rule import DEVICE, Fires, declared, measured, rule
+from gpudiag.rules.faults.episodes import BOOT_GRACE
 from gpudiag.window import GpuWindow, Window
 
 
@@ -14,7 +16,7 @@ def gpu_count_changed(node: Window, *, min_missing_samples: int = 3) -> Fires | 
     count = len(snapshot.gpus)
     missing = [gpu for gpu in node.gpus_in_order() if not gpu.present]
     if count >= expected:
-        return None
+        return None if node.expected_gpus is not None else _refused(node, snapshot)
     since = max((gpu.last_seen for gpu in missing), default=node.started)
     if node.time - since < (min_missing_samples - 0.5) * node.interval:
         return None
@@ -38,6 +40,24 @@ def gpu_count_changed(node: Window, *, min_missing_samples: int = 3) -> Fires | 
         gpu=missing[0].index if len(missing) == 1 else None,
         words={"missing": names},
         since=since if missing else None,
+    )
+
+
+def _refused(node: Window, snapshot: Snapshot) -> Fires | None:
+    """A card on the bus that no driver has, beside others of its model that run."""
+    host = snapshot.host
+    if host is None or not host.pci_gpus_unbound:
+        return None
+    if host.booted_at is None or node.time - host.booted_at < BOOT_GRACE:
+        return None  # the driver may still take it
+    return Fires(
+        (
+            measured("gpus_seen", len(snapshot.gpus)),
+            measured("gpus_unbound", host.pci_gpus_unbound, source="sysfs"),
+        ),
+        severity="warning",
+        confidence="likely",
+        variant="unbound",
     )
 
 

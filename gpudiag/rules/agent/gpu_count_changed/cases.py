@@ -3,7 +3,7 @@
 from gpudiag.model import NvmlReading
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import pasted
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import START, Situation
 from gpudiag.window import Window
 
 
@@ -34,6 +34,13 @@ def _none_left(expected: int) -> Window:
     return window
 
 
+def _unbound(count: int | None, expected: int | None = None, **host: float) -> Window:
+    s = Situation(gpus=7).machine(pci_gpu_count=8, pci_gpus_unbound=count, **host)
+    window = s.passes(minutes=6).window
+    window.expected_gpus = expected
+    return window
+
+
 def _driver_down() -> Window:
     s = Situation(gpus=8).passes(minutes=6)
     s.gpus.clear()
@@ -53,6 +60,18 @@ CASES = [
     Case("one is gone from the bus too", lambda: _loses(3, on_bus=7), "fires", variant="bus-lost-it"),
     Case("four of eight declared", lambda: _declared(8), "fires"),
     Case("the bus cannot be counted", lambda: _loses(2, 5, on_bus=None), "fires"),
+    Case(
+        "an eighth card of the same model is on the bus, and no driver has it",
+        lambda: _unbound(1),
+        "fires",
+        severity="warning",
+        confidence="likely",
+        variant="unbound",
+        gpu=None,
+    ),
+    Case("the eighth card belongs to a virtual machine", lambda: _unbound(0), "clear"),
+    Case("seven, as declared", lambda: _unbound(1, expected=7), "clear"),
+    Case("the machine has just started", lambda: _unbound(1, booted_at=START), "clear"),
     Case("all are there", lambda: Situation(gpus=8).passes(minutes=6).window, "clear"),
     Case("none are left, as declared", lambda: _none_left(expected=0), "clear"),
     Case("four, as declared", lambda: _declared(4), "clear"),

@@ -17,6 +17,7 @@ from gpudiag.words.gpus import called
 from gpudiag.words.hosts import with_hosts
 
 _CODE = re.compile(r"`([^`]+)`")
+_DASHED = re.compile(r"[^\s-]*-\S+")  # a browser may end a line after a hyphen
 _BARE_LINK = re.compile(r"(?<![<(\[])(https?://[^\s<>;,)]+[^\s<>;,).])")
 
 # Parts of a bar → the classes of `gpudiag.charts`.
@@ -32,7 +33,17 @@ PAINT = {
 def coded(text: str | None) -> Markup:
     """Running text with its code spans; everything else in it is shown as it is, line by line."""
     escaped = str(escape(text or ""))
-    return Markup(_CODE.sub(r"<code>\1</code>", escaped).replace("\n", "<br>"))
+    return Markup(_CODE.sub(lambda span: f"<code>{unbroken(span[1])}</code>", escaped).replace("\n", "<br>"))
+
+
+def unbroken(escaped: str) -> str:
+    """A command whose words stay whole where a line ends: `-E` is not shown as `-` and `E` below it."""
+    return _DASHED.sub(r'<span class="word">\g<0></span>', escaped)
+
+
+def command(text: str) -> Markup:
+    """A command as it stands in its box."""
+    return Markup(unbroken(str(escape(text))))
 
 
 def sentence(text: str) -> str:
@@ -98,6 +109,7 @@ def share(part: float | None, total: float | None) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "coded": coded,
+    "command": command,
     "sentence": sentence,
     "linked": linked,
     "size": size,

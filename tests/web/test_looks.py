@@ -52,6 +52,26 @@ def test_the_letters_of_a_picture_stay_large_on_a_phone(phone: Page, path: str) 
     assert [] == [size for size in sizes if size < 9.5]
 
 
+@pytest.mark.parametrize("path", ["/nodes/node-6", "/nodes/node-7?lang=ko", "/runbooks/gpu-lost-bus"])
+def test_no_option_of_a_command_is_broken_where_a_line_ends(phone: Page, path: str) -> None:
+    phone.goto(path)
+    parted = """all => all.flatMap(code => {
+        const walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT), broken = [];
+        for (let node; (node = walk.nextNode()); )
+            for (const word of node.data.matchAll(/\\S+/g)) {
+                const range = document.createRange();
+                range.setStart(node, word.index);
+                range.setEnd(node, word.index + word[0].length);
+                const lines = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+                if (word[0].length < 24 && lines.size > 1) broken.push(word[0]);
+            }
+        return broken;
+    })"""
+
+    assert phone.locator(".steps pre code").count() > 0
+    assert [] == phone.locator(".steps code").evaluate_all(parted)
+
+
 @pytest.mark.parametrize(
     "path", ["/nodes/node-2", "/nodes/node-4?lang=ko", "/simulator", "/simulator?lang=ko"]
 )

@@ -325,8 +325,8 @@ def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:
         length = round(width * part["bytes"] / total)
         if part["part"] == "kv_pool":
             filled = round(width * (part["filled_bytes"] or 0) / total)
-            full, empty = _GLYPHS["kv_pool"]
-            bar += full * filled + empty * max(0, length - filled)
+            pool = _GLYPHS["kv_pool"]
+            bar += pool[0] * filled + pool[1] * max(0, length - filled)
         else:
             bar += _GLYPHS[part["part"]] * length
     if len(bar) <= width:

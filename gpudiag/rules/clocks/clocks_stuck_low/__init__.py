@@ -26,18 +26,19 @@ def clocks_stuck_low(
     clock, fastest = gpu.over("sm_clock_megahertz", W5), gpu.now("sm_clock_max_megahertz")
     if clock.mean >= max_clock_ratio * fastest:
         return None
-    if gpu.reading.pstate not in AT_WORK or (gpu.reading.clocks_event_reasons or 0) & ~NAMED:
+    if gpu.reading.pstate not in AT_WORK:
         return None
-    unread = gpu.reading.clocks_event_reasons is None
+    reasons = gpu.reading.clocks_event_reasons
+    unread, unnamed = reasons is None, bool((reasons or 0) & ~NAMED)
     if _reason_told(gpu, max_reason_ratio, unread):
         return None
     gpu.require(W5)
-    if _power_is_usual(gpu, max_power_ratio) or (unread and _at_its_limit(gpu)):
+    if _power_is_usual(gpu, max_power_ratio) or ((unread or unnamed) and _at_its_limit(gpu)):
         return None
     confirmed = (
         gpu.covers(W15) and gpu.over("sm_clock_megahertz", W15).max < (max_clock_ratio + 0.1) * fastest
     )
-    sure = confirmed and not unread
+    sure = confirmed and not unread and not unnamed
     return Fires(
         (
             measured("sm_clock_megahertz", clock.mean, of=fastest, window=W5),
@@ -45,7 +46,7 @@ def clocks_stuck_low(
         ),
         severity="warning" if sure else "info",
         confidence="likely" if sure else "possible",
-        variant="reasons-unread" if unread else None,
+        variant="reasons-unread" if unread else "reason-unnamed" if unnamed else None,
     )
 
 

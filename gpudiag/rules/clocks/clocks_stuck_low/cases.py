@@ -54,7 +54,14 @@ CASES = [
     ),
     Case("a light load keeps the card in a lower state", lambda: _slow(pstate="P5"), "clear"),
     Case("the display's clocks are the reason", lambda: _slow(clocks_event_reasons=0x100), "clear"),
-    Case("a reason that has no name here", lambda: _slow(clocks_event_reasons=0x200), "clear"),
+    Case(
+        "a reason that has no name here",
+        lambda: _slow(clocks_event_reasons=0x200),
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="reason-unnamed",
+    ),
     Case("the power limit is the reason", lambda: _slow(clocks_event_reasons=0x4), "clear"),
     Case("an administrator set the clocks", lambda: _slow(clocks_event_reasons=0x2), "clear"),
     Case(

@@ -126,3 +126,13 @@ def test_dcgm_is_told_a_number_and_never_an_address(line: str | None, asked: str
     steps = next(f["next_steps"] for f in findings if f["rule"] == "row-remap-failed")
 
     assert f"dcgmi diag -r 4 -i {asked}" in [step["command"] for step in steps]
+
+
+@pytest.mark.parametrize(("now", "kept"), [(True, "1"), (False, "0")], ids=["on", "off"])
+def test_a_change_of_ecc_is_taken_back_to_what_it_is_now(now: bool, kept: str) -> None:
+    s = Situation()
+    s.gpu(0).shows(ecc_mode=now, ecc_mode_pending=not now)
+    (gpu,) = explain(examine(s.passes(minutes=6).window)).gpus
+    steps = next(f["next_steps"] for f in gpu["findings"] if f["rule"] == "ecc-mode-unexpected")
+
+    assert f"sudo nvidia-smi -i 0 -e {kept}" in [step["command"] for step in steps]

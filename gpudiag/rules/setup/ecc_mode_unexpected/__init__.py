@@ -14,7 +14,9 @@ def ecc_mode_unexpected(gpu: GpuWindow) -> Fires | None:
         gpu.now("ecc_mode")
     if pending is not None and pending != now:
         return Fires(
-            (measured("ecc_mode", bool(now)), measured("ecc_mode_pending", pending)), variant="pending"
+            (measured("ecc_mode", bool(now)), measured("ecc_mode_pending", pending)),
+            variant="pending",
+            words={"kept": "1" if now else "0"},
         )
     if now or not _all_others_on(gpu):
         return None

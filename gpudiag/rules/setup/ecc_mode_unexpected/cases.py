@@ -23,6 +23,7 @@ CASES = [
         confidence="proven",
     ),
     Case("a change waits", lambda: _ecc(True, False), "fires", variant="pending"),
+    Case("a change waits that switches it on", lambda: _ecc(False, True), "fires", variant="pending"),
     Case("in one pasted sample", lambda: one_sample(ecc_mode_pending=False), "fires", variant="pending"),
     Case("ECC is on", lambda: _ecc(True, True), "clear"),
     Case("off on the only card: somebody chose so", lambda: _ecc(False, False, gpus=1), "clear"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from gpudiag.agent.files import text
-from gpudiag.engines import TABLES, Table, option, put_flags, read
+from gpudiag.engines import TABLES, Table, option, put_flags, read, within_reason
 from gpudiag.model import EngineReading, ProcessReading
 from gpudiag.workloads import script_above, workload_of
 
@@ -187,7 +187,7 @@ class Servers:
         if server.table is not None and server.pid is not None:
             command = next((process.command for process in processes if process.pid == server.pid), None)
             put_flags(reading, server.table.flags, command or "")
-        return reading
+        return within_reason(reading)
 
     def _put_workers(self, reading: EngineReading, server: _Server, processes: list[ProcessReading]) -> None:
         workers = []

@@ -11,7 +11,7 @@ from gpudiag.engines.flags import Flags, option, put_flags
 from gpudiag.engines.llama_cpp import LLAMA_CPP
 from gpudiag.engines.lmdeploy import LMDEPLOY
 from gpudiag.engines.ollama import OLLAMA
-from gpudiag.engines.reading import Table, read, reading_of
+from gpudiag.engines.reading import Table, read, reading_of, within_reason
 from gpudiag.engines.sglang import SGLANG
 from gpudiag.engines.tensorrt_llm import TENSORRT_LLM
 from gpudiag.engines.tgi import TGI
@@ -22,4 +22,4 @@ TABLES: dict[str, Table] = {
     table.engine: table for table in (VLLM, SGLANG, TENSORRT_LLM, TRITON, TGI, LMDEPLOY, LLAMA_CPP, OLLAMA)
 }
 
-__all__ = ["TABLES", "Flags", "Table", "option", "put_flags", "read", "reading_of"]
+__all__ = ["TABLES", "Flags", "Table", "option", "put_flags", "read", "reading_of", "within_reason"]

@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 
 from gpudiag.engines.exposition import Page, bucket_counts, parse, quantile, values
 from gpudiag.engines.flags import Flags
-from gpudiag.model import EngineReading
+from gpudiag.model import LARGEST, EngineReading
 
 SECONDS = 2.0
 LONGEST = 2 << 20
+LATEST = 1e11  # Unix seconds
 NO_HEALTH_CHECK = frozenset((401, 403, 404, 405))  # there is none, or not for us: it says nothing
 
 # How values of several label sets (data-parallel ranks, models) become one.
@@ -84,17 +85,34 @@ def read(
     reading.port_open = True
     if status != 200:
         return reading
+    try:
+        return _read_body(table, body, reading, {} if history is None else history)
+    except Exception:  # whatever it says: num_gpu_blocks="inf", or lists in lists without end
+        reading.metrics_ok = False
+        return reading
+
+
+def _read_body(table: Table, body: bytes, reading: EngineReading, history: Histories) -> EngineReading:
     if table.json_status is not None:
         table.json_status(reading, body)
         return reading
     page = parse(body.decode("utf-8", "replace"))
-    if not any(metric.startswith(table.marks) for metric in page):
-        return reading
-    try:
-        return reading_of(table, page, reading, {} if history is None else history)
-    except (ValueError, ArithmeticError):  # numbers that are none, such as num_gpu_blocks="inf"
-        reading.metrics_ok = False
-        return reading
+    if any(metric.startswith(table.marks) for metric in page):
+        return reading_of(table, page, reading, history)
+    return reading
+
+
+def within_reason(reading: EngineReading) -> EngineReading:
+    """The reading without what no server can mean: a report that holds such would be refused as a whole."""
+    for name in reading.__struct_fields__:
+        value = getattr(reading, name)
+        if isinstance(value, str):
+            setattr(reading, name, value.encode("utf-8", "replace").decode())  # halves of a character
+        elif isinstance(value, (int, float)) and not -LARGEST <= value <= LARGEST:
+            setattr(reading, name, None)
+    if reading.unloads_at is not None and not 0 <= reading.unloads_at < LATEST:
+        reading.unloads_at = None
+    return reading
 
 
 def reading_of(table: Table, page: Page, reading: EngineReading, history: Histories) -> EngineReading:

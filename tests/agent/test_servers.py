@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import time
 
+import msgspec
 import pytest
 
+from api.reports.intake import read
 from gpudiag.agent.servers import (
     DeclaredServer,
     Servers,
@@ -14,7 +16,7 @@ from gpudiag.agent.servers import (
     listening_ports,
     server_address,
 )
-from gpudiag.model import EngineReading, GpuUse, ProcessReading
+from gpudiag.model import EngineReading, GpuUse, ProcessReading, Snapshot
 from tests.agent.loopback import Engine
 from tests.agent.machine import FakeHost
 
@@ -187,6 +189,39 @@ def test_an_endless_page_is_cut_off(host: FakeHost, engine: Engine) -> None:
     [reading] = ask(host, [server(engine.port)])
 
     assert (reading.metrics_ok, reading.health_ok) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "page"),
+    [
+        (
+            "vllm",
+            b'vllm:num_requests_running 1e300\nvllm:cache_config_info{kv_cache_size_tokens="1e30"} 1',
+        ),
+        ("sglang", b"sglang:max_total_num_tokens 1e300\nsglang:num_running_reqs -1e99\n"),
+        ("tensorrt-llm", b"trtllm_kv_cache_max_blocks 1e25\ntrtllm_kv_cache_tokens_per_block 64\n"),
+        ("llama.cpp", rb'"llamacpp:requests_processing{model=\"\ud800\"} 1e77\n"'),
+        ("ollama", rb'{"models": [{"name": "\ud800", "expires_at": "0001-01-01T00:00:00Z"}]}'),
+        ("ollama", b'{"models": [{"name": "a", "context_length": 1' + b"0" * 40 + b"}]}"),
+        ("ollama", b"[" * 100_000),
+    ],
+)
+def test_a_server_that_talks_nonsense_spoils_no_report(
+    host: FakeHost, engine: Engine, kind: str, page: bytes
+) -> None:
+    engine.page = page
+    [reading] = ask(host, [], DeclaredServer(kind, engine.address))
+    snapshot = Snapshot(node="node-3", taken_at=1.0, engines=[reading])
+    report = msgspec.json.encode(snapshot)
+
+    assert read(report).engines == [reading]
+    assert reading.requests_running is None
+
+
+def test_a_command_line_that_talks_nonsense_spoils_no_report(host: FakeHost, engine: Engine) -> None:
+    [reading] = ask(host, [server(engine.port, 50, "--max-num-seqs", "9" * 40, "--block-size", "16")])
+
+    assert (reading.max_num_seqs, reading.block_size) == (None, 16)
 
 
 def test_a_server_that_is_down_says_so(host: FakeHost, engine: Engine) -> None:

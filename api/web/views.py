@@ -25,7 +25,7 @@ from gpudiag.examine import STALE
 from gpudiag.model import SEVERITY_ORDER
 from gpudiag.rule_search import LONGEST, search
 from gpudiag.runbook import about, runbook_of
-from gpudiag.words import words
+from gpudiag.words import Language, words
 from gpudiag.words.foreign import plain
 from gpudiag.words.gpus import findings_of, headline_finding, looked_at, saying_the_same, told_of
 from gpudiag.words.hosts import host_of
@@ -106,19 +106,24 @@ def _careful(response: Response) -> Response:
 
 def _everywhere(simulated: bool, chat: bool) -> dict[str, Any]:
     lang = language.chosen()
-    other = "en" if lang == "ko" else "ko"
-    query = {**request.args.to_dict(), "lang": other}
     return {
         "lang": lang,
         "t": SENTENCES[lang],
         "w": words(lang),
-        "other_lang": other,
-        "other_url": f"{_inside(request.path) if request.method == 'GET' else '/'}?{urlencode(query)}",
+        "other_languages": [
+            (tag, said["own_name"], _here_in(tag)) for tag, said in SENTENCES.items() if tag != lang
+        ],
         "simulated": simulated,
         "has_chat": chat,
         "logged_in": TOKEN_COOKIE in request.cookies,
         "endpoint": request.endpoint,
     }
+
+
+def _here_in(lang: Language) -> str:
+    """This page in another language; where a form was sent, the first page."""
+    place = _inside(request.path) if request.method == "GET" else "/"
+    return f"{place}?{urlencode({**request.args.to_dict(), 'lang': lang})}"
 
 
 def error_page(said: Sentence, status: int) -> Response:

@@ -1,4 +1,4 @@
-"""Whatever is said in English is said in Korean too: the same tables, the same keys, the same values."""
+"""Whatever is said in English is said in every language: the same tables, the same keys, the same values."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import errno
 import os
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from string import Formatter
 from types import ModuleType
 
 import pytest
 
 from api import words as server
+from api.web import words as web
+from bot import examples
+from bot import words as bot
+from docs import build, options
 from gpudiag import words as answers
-from gpudiag.words import programs
+from gpudiag.kv import words as kv
+from gpudiag.words import LANGUAGES, Language, pages, programs, units
 from gpudiag.words.lines import lines
 from gpudiag.words.refusals import in_language
 
+OTHERS = [language for language in LANGUAGES if language != "en"]
 Sentence = tuple[tuple[str, ...], frozenset[str]]
 
 
@@ -42,19 +48,33 @@ def tables(module: ModuleType) -> dict[str, object]:
     return {name: table for name, table in vars(module).items() if name.isupper()}
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        pages.SECTIONS, units.WORDS, units.SPACE, kv.LANGUAGES, server.LANGUAGES, web.SENTENCES,
+        bot.LANGUAGES, examples.WORDS, options.PAGES, build.TITLES,
+    ],
+    ids=["pages", "units", "spaces", "kv", "server", "web", "bot", "examples", "options", "reference"],
+)  # fmt: skip
+def test_every_folder_of_words_has_every_language(table: Iterable[str]) -> None:
+    assert set(LANGUAGES) == set(table)
+
+
+@pytest.mark.parametrize("language", OTHERS)
 @pytest.mark.parametrize("part", [answers, programs], ids=["answers", "programs"])
-def test_every_sentence_has_its_values_in_every_language(part: ModuleType) -> None:
-    english, korean = (set(sentences(tables(part.words(language)))) for language in ("en", "ko"))
+def test_every_sentence_has_its_values_in_every_language(part: ModuleType, language: Language) -> None:
+    english, other = (set(sentences(tables(part.words(name)))) for name in ("en", language))
 
     assert len(english) > 50
-    assert english == korean
+    assert english == other
 
 
-def test_every_line_that_tells_little_is_told_in_every_language() -> None:
-    english, korean = lines("en"), lines("ko")
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_line_that_tells_little_is_told_in_every_language(language: Language) -> None:
+    english, other = lines("en"), lines(language)
 
-    assert list(english) == list(korean)
-    assert "" not in {text for said in (*english.values(), *korean.values()) for text in said}
+    assert list(english) == list(other)
+    assert "" not in {text for said in (*english.values(), *other.values()) for text in said}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ SENTENCES = {
     "chat": "Chat",
     "rules": "Rules",
     "skip": "Skip to the content",
-    "other_language": "한국어",
+    "own_name": "English",
     "simulated": "Simulated data: these machines do not exist.",
     "log_out": "Log out",
     # fleet

@@ -7,7 +7,7 @@ SENTENCES = {
     "chat": "채팅",
     "rules": "규칙",
     "skip": "본문으로 건너뛰기",
-    "other_language": "English",
+    "own_name": "한국어",
     "simulated": "시뮬레이션 데이터입니다. 실제로 존재하는 장비가 아닙니다.",
     "log_out": "로그아웃",
     "node": "노드",

@@ -29,6 +29,12 @@ COMMANDS = {
     "windows": "taskkill /PID {pid}",
     "process": "kill {pid}",
 }
+LOGS = {  # how the log of a run that ended is read
+    "pod": "kubectl -n {namespace} logs {pod} --previous",
+    "slurm": "scontrol show job {job} | grep -E 'StdOut|StdErr'",
+    "container": "docker logs --tail 200 {container}",
+    "unit": "journalctl -u {unit} -n 200",
+}
 SHARED_UNITS = re.compile(
     r".*\.(scope|slice)|user@.*|(docker|containerd|crio|podman|kubelet|k3s|k3s-agent|rke2-\w+|slurmd|slurmstepd|"
     r"ssh|sshd|cron|crond|atd|jupyterhub|gdm|lightdm|display-manager)\.service"
@@ -120,11 +126,17 @@ def cancelling(reading: ProcessReading) -> str | None:
     return _command(names) if names["by"] in ("pod", "slurm", "container") else None
 
 
-def _command(names: Mapping[str, str]) -> str | None:
-    """What ends a process as its owner's kind asks, made only of names that a shell takes as they are."""
-    asked = re.findall(r"\{(\w+)\}", COMMANDS[names["by"]])
+def log_of(reading: ProcessReading) -> str | None:
+    """The command that reads the log of the run before; None where nobody knows who keeps it."""
+    names = ownership(reading)["free"]
+    return _command(names, LOGS) if names["by"] in LOGS else None
+
+
+def _command(names: Mapping[str, str], commands: Mapping[str, str] = COMMANDS) -> str | None:
+    """What is typed for its owner's kind, made only of names that a shell takes as they are."""
+    asked = re.findall(r"\{(\w+)\}", commands[names["by"]])
     safe = all(_SAFE.fullmatch(names.get(name, "")) for name in asked)
-    return COMMANDS[names["by"]].format_map(names) if safe else None
+    return commands[names["by"]].format_map(names) if safe else None
 
 
 def by_its_scheduler(command: str, snapshot: Snapshot) -> str:

@@ -9,7 +9,7 @@ import pytest
 from gpudiag.examine import examine
 from gpudiag.explain import explain
 from gpudiag.model import ProcessReading
-from gpudiag.owners import COMMANDS, freeing, owner_of, ownership
+from gpudiag.owners import COMMANDS, freeing, log_of, owner_of, ownership
 from gpudiag.rules.situations import GIB, Situation
 from gpudiag.words import LANGUAGES, Language, words
 from gpudiag.words.units import NOBODY
@@ -67,6 +67,22 @@ def test_a_server_is_ended_itself_and_never_the_shell_that_started_it() -> None:
 )
 def test_a_process_is_of_whom_says_most(owner: dict[str, Any], expected: str) -> None:
     assert owner_of(process(**owner)) == expected
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ({"pod": "trainer-0", "namespace": "vision"}, "kubectl -n vision logs trainer-0 --previous"),
+        ({"slurm_job": "77123"}, "scontrol show job 77123 | grep -E 'StdOut|StdErr'"),
+        ({"unit": "vllm.service"}, "journalctl -u vllm.service -n 200"),
+        ({"container": "4f6b"}, "docker logs --tail 200 4f6b"),
+        ({"pod": "$(reboot)", "namespace": "vision"}, None),
+        ({"unit": "docker.service"}, None),
+        ({}, None),
+    ],
+)
+def test_the_log_is_read_where_its_owner_keeps_it(owner: dict[str, Any], expected: str | None) -> None:
+    assert log_of(process(**owner)) == expected
 
 
 def test_an_orphaned_worker_is_ended_itself() -> None:

@@ -12,6 +12,7 @@ SUPERVISORS = ADOPTERS - {
     *("bash", "sh", "zsh", "fish", "dash", "tmux", "screen", "sshd"),  # a person may be there
     *("slurmstepd", "raylet", "pause"),
 }
+LOG = "journalctl -u UNIT -n 200"  # where nobody knows who keeps the log
 TOGETHER_SECONDS = 20.0  # processes of one program start so close to each other
 
 

@@ -1,8 +1,9 @@
 """A job starts again and again, and ends before it gets to work."""
 
+from gpudiag.owners import log_of
 from gpudiag.rule import STUCK, Fires, measured, rule
 from gpudiag.rules.load.evidence import WORKED_PERCENT
-from gpudiag.rules.load.restarts import ended_young, in_another_container, life, starts
+from gpudiag.rules.load.restarts import LOG, ended_young, in_another_container, life, starts
 from gpudiag.rules.memory.holders import whose
 from gpudiag.window import W2, W15, W30, GpuWindow, ProcessWindow
 
@@ -61,7 +62,7 @@ def job_restarts(
         confidence=None if sure else "possible",
         variant=None if sure else "may",
         key=now.reading.name or "",
-        words=whose(now),
+        words={**whose(now), "log": log_of(now.reading) or LOG},
     )
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from gpudiag.owners import log_of
 from gpudiag.rule import STUCK, Fires, measured, rule
-from gpudiag.rules.load.restarts import ended_young, life, started_anew, starts
+from gpudiag.rules.load.restarts import LOG, ended_young, life, started_anew, starts
 from gpudiag.window import W15, W30, GpuWindow
 
 
@@ -51,5 +52,9 @@ def _restarted(gpu: GpuWindow, min_starts: int, within: float, max_life: float) 
                 ),
                 variant="served" if all(process.served for process in before) else None,
                 key=reading.name,
-                words={"engine": reading.name, "pid": str(now.reading.pid)},
+                words={
+                    "engine": reading.name,
+                    "pid": str(now.reading.pid),
+                    "log": log_of(now.reading) or LOG,
+                },
             )

@@ -208,7 +208,8 @@ def _of_settings(gpu: GpuWindow) -> int:
         or r.inforom_corrupted is True
     ):
         bits = ADJUSTED
-    if r.virtualization == "vgpu" or (r.virtualization is None and "-" in (r.name or "")):
+    named = r.name is not None or r.vgpu_licensed is None
+    if r.virtualization == "vgpu" or (r.virtualization is None and ("-" in (r.name or "") or not named)):
         bits |= GUEST
     if r.mig_mode or r.mig_devices:
         bits |= MIG

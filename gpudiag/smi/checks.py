@@ -24,6 +24,7 @@ _FAILED = re.compile(r"Fail\b(?: - (?:All|GPUs?: ([\d, ]{1,200})))?")
 _FAILED_GPU = re.compile(r"GPU(\d{1,3}): Fail\b.{0,80}")
 _BURN = re.compile(r"\s*GPU (\d{1,3}): (OK|FAULTY)\s*")
 _BURNT = re.compile(r"Tested \d{1,3} GPUs?:")
+_BURNING = re.compile(r"proc'd: .{1,2000}?\berrors: (-?\d.{0,1000}?)\s{2,8}temps: ")
 _TOLD = ("Warning", "Error")
 
 
@@ -77,7 +78,7 @@ def _burn(lines: Sequence[str]) -> tuple[list[FailedTest], list[int]]:
     """gpu-burn's last word on each GPU."""
     start = next((number for number, line in enumerate(lines) if _BURNT.search(line[:200])), None)
     if start is None:
-        return [], []
+        return _burning(lines)
     told = {
         number: match
         for number, line in enumerate(lines[start + 1 : start + 130], start + 1)
@@ -87,3 +88,24 @@ def _burn(lines: Sequence[str]) -> tuple[list[FailedTest], list[int]]:
     died = any("DIED!" in line for line in lines[max(0, start - 200) : start])
     failed = FailedTest(tool="gpu-burn", test="gpu-burn", gpus=faulty, reason="DIED!" if died else None)
     return [failed] if faulty else [], [start, *told]
+
+
+def _burning(lines: Sequence[str]) -> tuple[list[FailedTest], list[int]]:
+    """What gpu-burn has counted so far, where its last word is not in the text: a number of errors a GPU."""
+    counted = [
+        (number, match)
+        for number, line in enumerate(lines)
+        if "proc'd:" in line and (match := _BURNING.search(line[:4000]))
+    ]
+    if not counted:
+        return [], []
+    number, last = counted[-1]
+    counts = re.findall(r"(?:^|\s-\s{1,8})(-?\d{1,12})", last[1])
+    faulty = [gpu for gpu, count in enumerate(counts) if int(count) != 0]
+    if not faulty:
+        return [], []
+    told = ", ".join(f"GPU {gpu}: {counts[gpu]}" for gpu in faulty)
+    failed = FailedTest(
+        tool="gpu-burn", test="gpu-burn", gpus=faulty, reason=f"errors so far: {told}"[:LONGEST_REASON]
+    )
+    return [failed], [number]

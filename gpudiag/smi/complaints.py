@@ -65,9 +65,23 @@ ERRORS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("cuda_driver_mismatch", "803 unsupported mismatch",
          r"\berror 803\b|unsupported display driver / cuda driver combination|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|cudaErrorSystemDriverMismatch"),
         ("cuda_no_device", "available cuda-capable no_device nodevice",
-         r"No CUDA GPUs are available|no CUDA-capable device is detected|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice"),
+         r"No CUDA GPUs are available|Current node has no GPU available|no CUDA-capable device is detected|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice"),
         ("cuda_busy", "unavailable",
          r"CUDA-capable device\(?s?\)? (?:is/are|is|are) busy or unavailable|cudaErrorDevicesUnavailable"),
+        ("cuda_launch_timeout", "launch", r"the launch timed out and was terminated|(?:CUDA_ERROR_|cudaError)(?:LAUNCH_TIMEOUT|LaunchTimeout)\b"),
+        ("windows_driver_reset", "nvlddmkm",
+         r"\bnvlddmkm\b.{0,80}(?:stopped responding|has successfully|cannot be found|Event ID|Error)|"
+         r"(?:Source|Provider|Event ID)\b.{0,80}\bnvlddmkm\b"),
+        ("cuda_fault", "cudnn_status_execution_failed cublas_status_execution_failed",
+         r"\b(?:CUBLAS|CUDNN)_STATUS_EXECUTION_FAILED"),
+        ("kernel_resources", "resource:", r"out of resource: ?(?:shared memory|threads|registers|tensor memory)"),
+        ("toolkit_too_old", "gpu-name gpu-architecture architecture", r"ptxas fatal .{0,20}Value 'sm_\w+' is not defined for option|Unsupported gpu architecture 'compute_"),
+        ("vfio_no_reset", "vfio-pci", r"vfio-pci .{0,80}(?:not ready|giving up|Unable to change power state|device inaccessible)"),
+        ("other_driver", "bound probe", r"NVRM: .{0,60}already bound to (?:nouveau|vfio-pci|nvidiafb|rivafb)|NVRM: The NVIDIA probe routine was not called"),
+        ("driver_no_memory", "nv_err_no_memory", r"NVRM: .{0,200}NV_ERR_NO_MEMORY"),
+        ("vgpu_no_licence", "license", r"vGPU license state: Unlicensed|nvidia-gridd.{0,80}(?:Failed to acquire license|Unlicensed)"),
+        ("task_killed", "killed", r"srun: error: .{1,80}: task[s ].{1,40}: Killed"),
+        ("pod_probe", "probe", r"\b(?:Liveness|Startup|Readiness) probe failed: |\bfailed (?:liveness|startup) probe, will be restarted"),
         ("cuda_fault", "illegal misaligned launch assert",
          r"an illegal (?:memory access|instruction) was encountered|misaligned address|unspecified launch failure|device-side assert triggered|"
          r"(?:CUDA_ERROR_|cudaError)(?:ILLEGAL_ADDRESS|IllegalAddress|LAUNCH_FAILED|LaunchFailure|ASSERT\b|Assert\b)"),
@@ -121,6 +135,14 @@ ERRORS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
          r"Torch not compiled with CUDA enabled|Skipping registering GPU devices|no compatible GPUs were discovered"),
         ("cuda_library", "_status_ cudnn convolution",
          r"\b(?:CUBLAS|CUDNN)_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)|Could not create cudnn handle|Failed to get convolution algorithm"),
+        ("duplicate_gpu", "duplicate", r"NCCL WARN Duplicate GPU detected"),
+        ("collective_nvls", "nvls", r"Failed to bind NVLink SHARP \(NVLS\)"),
+        ("engine_stalled", "throughput",
+         r"Avg prompt throughput: 0\.0 tokens/s, Avg generation throughput: 0\.0 tokens/s, Running: [1-9]|"
+         r"#running-req: [1-9].{0,120}gen throughput \(token/s\): 0\.0{1,3}\b"),
+        ("engine_cache_full", "preempted retract waiting: pending:",
+         r"is preempted by .{0,80}not enough KV cache|KV cache pool is full\. Retract|"
+         r"(?:Waiting|Pending): [1-9]\d* reqs.{0,60}KV cache usage: (?:9[5-9]\.\d|100\.0)%"),
         ("collective_timeout", "watchdog waiting",
          r"Watchdog caught collective operation timeout|Timed out waiting \d{1,9} ?ms for (?:recv|send) operation|"
          r"detected by watchdog at work: \d|ProcessGroupNCCL's watchdog got stuck"),
@@ -129,8 +151,8 @@ ERRORS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
          r"NCCL WARN .{0,40}no socket interface found"),
         ("collective_fabric", "net/ib ibv_",
          r"NET/IB ?: ?Got completion from peer|NET/IB ?: .{0,40}Got async (?:fatal )?event|ibv_(?:modify_qp|poll_cq|reg_mr\w{0,12}) failed"),
-        ("collective_no_meeting", "socket waiting rendezvous",
-         r"The client socket has timed out after|Timed out after \d{1,9} seconds waiting for clients|"
+        ("collective_no_meeting", "socket waiting rendezvous checked",
+         r"The client socket has (?:timed out after|failed to connect)|rank \d{1,6} of \d{1,6} ranks has already checked in|Timed out after \d{1,9} seconds waiting for clients|"
          r"DistNetworkError: The (?:client|server) socket|RendezvousConnectionError|RendezvousTimeoutError"),
         ("port_taken", "listen eaddrinuse errno",
          r"failed to listen on any local network address|EADDRINUSE|errno: 98 - Address already in use|\[Errno 98\]"),

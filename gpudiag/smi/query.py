@@ -270,6 +270,8 @@ class QueryReader:
         above = self.path_above()
         parent = above[-1] if above else ""
         if key == "product_name":
+            if parent == "vgpu_software_licensed_product":
+                return  # of the licence, not of the card
             self.full = True
         if parent in _REASONS and key in REASON_BITS:
             with contextlib.suppress(Absent):

@@ -7,7 +7,7 @@ import pytest
 from gpudiag.examine import examine
 from gpudiag.explain import Diagnosis, explain
 from gpudiag.model import FailedTest
-from gpudiag.smi import read, window_of
+from gpudiag.smi import NothingOfAGpu, read, window_of
 
 LINE = f"+{'-' * 27}+{'-' * 48}+"
 
@@ -93,3 +93,20 @@ def test_gpu_burn_names_the_faulty_gpu(end: str) -> None:
 
 def test_gpu_burn_without_a_faulty_gpu_is_no_health() -> None:
     assert "unknown" == said(f"{BURN}\tGPU 0: OK\n\tGPU 1: OK\n").verdict["severity"]
+
+
+def test_errors_that_gpu_burn_counts_are_heard_before_its_end() -> None:
+    text = (
+        "10.0%  proc'd: 90 (50128 Gflop/s) - 91 (50430 Gflop/s)   errors: 0 - 0   temps: 60 C - 61 C\n"
+        "95%  proc'd: 890 (50128 Gflop/s) - 901 (50430 Gflop/s)   errors: 0 - 1212  (WARNING!)  temps: 66 C\n"
+    )
+    (failed,) = read(text).paste.failed_tests or ()
+
+    assert ([1], "errors so far: GPU 1: 1212") == (failed.gpus, failed.reason)
+
+
+def test_errors_that_gpu_burn_does_not_count_are_none() -> None:
+    text = "10.0%  proc'd: 90 (50128 Gflop/s) - 91 (50430 Gflop/s)   errors: 0 - 0   temps: 60 C - 61 C\n"
+
+    with pytest.raises(NothingOfAGpu):
+        read(text)

@@ -98,6 +98,20 @@ LITTLE = {  # what little a line tells
     "port_taken": "The server socket has failed to listen on any local network address. EADDRINUSE",
     "health_not_watched": "| Overall Health            | Healthy                                |",
     "node_offers_fewer": "Capacity:\n  nvidia.com/gpu:  4\nAllocatable:\n  nvidia.com/gpu:  3",
+    "duplicate_gpu": "n1:71:93 [1] init.cc:943 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 41000",
+    "collective_nvls": "n1:71:93 [5] transport/nvls.cc:379 NCCL WARN Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152",
+    "engine_stalled": "Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 12 reqs, Waiting: 0 reqs",
+    "engine_cache_full": "Sequence group 7 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache space.",
+    "cuda_launch_timeout": "CUDA error: the launch timed out and was terminated",
+    "windows_driver_reset": "Display driver nvlddmkm stopped responding and has successfully recovered.",
+    "kernel_resources": "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 150000, Hardware limit: 101376",
+    "toolkit_too_old": "ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'",
+    "vfio_no_reset": "vfio-pci 0000:41:00.0: not ready 65535ms after FLR; giving up",
+    "other_driver": "[    4.1] NVRM: GPU 0000:41:00.0 is already bound to nouveau.",
+    "driver_no_memory": "NVRM: nvCheckOkFailedNoLog: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from _memdescAllocInternal",
+    "vgpu_no_licence": "nvidia-vgpu-mgr[1869]: notice: vmiop_log: (0x0): vGPU license state: Unlicensed (Restricted)",
+    "task_killed": "srun: error: g3: task 0: Killed",
+    "pod_probe": 'Liveness probe failed: Get "http://10.1.2.3:8000/health": context deadline exceeded',
     "partly_on_cpu": "gemma3:27b    a418f5838eaf    22 GB    31%/69% CPU/GPU    4096    4 minutes from now",
     "bus_no_answer": "3b:00.0 3D controller: NVIDIA Corporation GA102GL [A10] (rev ff)",
 }
@@ -108,6 +122,11 @@ MORE_OF_LITTLE = {  # the same in other words
     "pod_pending": "Warning  FailedScheduling  0/3 nodes are available: 3 node(s) had untolerated taint {gpu: h100}.",
     "pod_evicted": "train-0  0/1  Evicted  0  3h",
     "slurm_waiting": "  4711   gpu  train  eve  PD  0:00  2  (Resources)",
+    "engine_cache_full": "Running: 9 reqs, Waiting: 4 reqs, GPU KV cache usage: 99.8%, Prefix cache hit rate: 0.0%",
+    "engine_stalled": "Decode batch. #running-req: 3, #token: 812, token usage: 0.01, gen throughput (token/s): 0.00, #queue-req: 0",
+    "collective_no_meeting": "n1:71:93 [0] bootstrap.cc:131 NCCL WARN Bootstrap Root : rank 1 of 8 ranks has already checked in",
+    "windows_driver_reset": "The description for Event ID 153 from source nvlddmkm cannot be found.",
+    "cuda_fault": "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
     "slurm_fewer_gpus": "gres/gpu count repor slurm     2026-11-02T01:02:03 g3",
     "collective_unreached": "node5:240:240 [6] misc/socket.cc:533 NCCL WARN socketPollConnect: Connect to 10.0.0.4<568> returned 113(No route to host)",
     "collective_timeout": "[Rank 3] Exception (either an error or timeout) detected by watchdog at work: 1187, last enqueued",
@@ -334,3 +353,13 @@ def test_a_command_that_a_gpu_does_not_know_is_no_fault_and_nobody_holds_the_gpu
     assert ("info", "metric-not-supported") == (said.verdict["severity"], said.verdict["rule"])
     assert "does not know the command" in said.verdict["headline"]
     assert not any("fuser" in note for note in said.notes)
+
+
+def test_an_engine_that_works_is_no_complaint() -> None:
+    for line in (
+        "Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 0 reqs, Waiting: 0 reqs",
+        "Avg generation throughput: 411.0 tokens/s, Running: 9 reqs, Waiting: 4 reqs, GPU KV cache usage: 41.0%",
+        "Decode batch. #running-req: 3, #token: 812, gen throughput (token/s): 90.07, #queue-req: 0",
+    ):
+        with pytest.raises(NothingOfAGpu):
+            diagnosis(line)

@@ -16,7 +16,7 @@ from gpudiag.words import Language
 
 CONSEQUENCES = ("collective_timeout", "collective_failed", "engine_dead", "slurm_drained")
 """Kinds that come of another one: they are told only where the text has no other."""
-LAST = ("pod_crash_loop", "pod_pending", "slurm_waiting")
+LAST = ("pod_crash_loop", "pod_pending", "pod_probe", "slurm_waiting")
 """Kinds of which another line may have the reason."""
 NO_NEWS = ("command_not_found", "tests_passed", "health_not_watched")
 """Kinds that say nothing more where the text shows GPUs as well."""

@@ -13,8 +13,17 @@ PROFILE = re.compile(r"-\d{1,2}[QCBA]$")
 def vgpu_unlicensed(gpu: GpuWindow) -> Fires | None:
     """The guest's vGPU feature is there, and it has no licence."""
     reading = gpu.reading
+    if gpu.node.pasted and reading.name is None and reading.virtualization is None:
+        return _in_a_fragment(gpu)
     if reading.virtualization != "vgpu" and not PROFILE.search(reading.name or ""):
         return None
     if gpu.now("vgpu_licensed"):
         return None
     return Fires((measured("vgpu_licensed", False),))
+
+
+def _in_a_fragment(gpu: GpuWindow) -> Fires | None:
+    """A pasted section on the licence alone: a whole card with a vGPU licence server looks the same."""
+    if gpu.reading.vgpu_licensed is not False:
+        return None
+    return Fires((measured("vgpu_licensed", False, source="pasted text"),), confidence="possible")

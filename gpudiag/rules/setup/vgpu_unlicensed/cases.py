@@ -25,6 +25,12 @@ CASES = [
         lambda: one_sample(name="GRID A100-40C", virtualization="vgpu", vgpu_licensed=False),
         "fires",
     ),
+    Case(
+        "the section on the licence alone",
+        lambda: one_sample(name=None, virtualization=None, vgpu_licensed=False),
+        "fires",
+        confidence="possible",
+    ),
     Case("a guest with a licence", lambda: _guest(vgpu_licensed=True), "clear"),
     Case("bare metal", lambda: Situation().passes(minutes=1).window, "clear"),
     Case(

@@ -105,6 +105,13 @@ def test_a_wedged_server_is_never_normal_whatever_it_does_not_tell(name: str) ->
     assert verdict["severity"] != "ok"
 
 
+def test_a_wedged_server_that_counts_no_prompts_is_found_all_the_same() -> None:
+    s = wedged_server()
+    s.serves("vllm", prompt_tokens_total=None)
+
+    assert "serving-wedged" in [finding.rule for finding in examine(s.passes(minutes=6).window).findings]
+
+
 @pytest.mark.parametrize("name", fields(GpuReading))
 def test_hidden_memory_is_never_normal_whatever_is_not_read(name: str) -> None:
     s = hidden()

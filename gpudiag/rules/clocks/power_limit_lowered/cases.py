@@ -43,4 +43,9 @@ CASES = [
         "clear",
     ),
     Case("the limit cannot be read", lambda: _limit(None), "unjudged"),
+    Case(
+        "no default is shown, and no siblings are there",
+        lambda: _limit(400.0, power_limit_default_watts=None),
+        "unjudged",
+    ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,6 +79,15 @@ def part_of(module: str) -> str:
     return ".".join(module.split(".")[:2]) if module.startswith("gpudiag.") else module.split(".")[0]
 
 
+def circle(needs: dict[str, set[str]]) -> list[str]:
+    """Parts that need each other in a circle; none where there is no such circle."""
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def test_no_import_runs_upwards() -> None:
     wrong = []
     for module, path in sorted(MODULES.items()):
@@ -89,6 +99,16 @@ def test_no_import_runs_upwards() -> None:
                 wrong.append(f"{module} imports {target}")
 
     assert wrong == []
+
+
+def test_no_two_parts_need_each_other() -> None:
+    needs: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        parts = {".".join(target.split(".")[:2]) for target in imports(path)}
+        one = ".".join(module.split(".")[:2])
+        needs[one] = needs.get(one, set()) | parts - {one}
+
+    assert circle(needs) == []
 
 
 def test_what_the_server_remembers_knows_nothing_of_requests() -> None:

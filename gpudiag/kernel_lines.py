@@ -87,22 +87,6 @@ _DRIVER = re.compile(
 )
 
 
-class Record(NamedTuple):
-    """One record of /dev/kmsg: seconds since boot and the message itself."""
-
-    seconds: float
-    message: str
-
-
-def kmsg_record(record: str) -> Record | None:
-    """Read `priority,sequence,microseconds,flags;message`; None for anything else."""
-    head, semicolon, message = record.partition(";")
-    fields = head.split(",")
-    if not semicolon or len(fields) < 3 or not fields[2].isdigit():
-        return None
-    return Record(int(fields[2]) / 1e6, message.split("\n", 1)[0])
-
-
 def event_of(line: str, at: float | None = None) -> KernelEvent | None:
     """The event that one line tells of, or None. `at` is Unix seconds where the caller knows them."""
     if not any(hint in line for hint in _HINTS):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudiag.kernel_lines import Grouping, event_of, events_of, kmsg_record
+from gpudiag.kernel_lines import Grouping, event_of, events_of
 from gpudiag.model import KernelEvent
 
 XID_79 = "NVRM: Xid (PCI:0000:91:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
@@ -200,13 +200,6 @@ def test_only_a_date_with_its_zone_is_a_moment() -> None:
 
     assert zoned.at == 1731664923.5
     assert bare.at is None and bare.clock_seconds is not None
-
-
-def test_a_record_of_kmsg_is_taken_apart() -> None:
-    record = kmsg_record(f"4,1234,5678901,-;{XID_79}\n SUBSYSTEM=pci\n")
-
-    assert record is not None and record.seconds == 5.678901 and record.message == XID_79
-    assert kmsg_record("no record") is None
 
 
 @given(st.text(max_size=400))

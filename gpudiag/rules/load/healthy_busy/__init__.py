@@ -55,6 +55,9 @@ def healthy_busy(
         if _may_be_held_by_heat(gpu, min_hot_celsius):
             hot = measured("temperature_celsius", gpu.now("temperature_celsius"))
             return Fires((*seen, *proof, hot), severity="info", confidence="possible", variant="hot")
+        if _queues(gpu):
+            waits = (*seen, *proof, *_waiting(gpu))
+            return Fires(waits, severity="info", confidence="possible", variant="queues-uncounted")
         return Fires((*seen, *proof), confidence="possible", variant="progress-unseen")
     if busy >= max_light_percent:
         return None  # kernels that wait in a loop look like this: stuck-job, busy-but-inefficient

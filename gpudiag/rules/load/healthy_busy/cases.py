@@ -75,9 +75,11 @@ def _long_answers() -> Window:
     return s.passes(minutes=6).window
 
 
-def _triton(waiting: float = 0.0, beside: bool = False, silent_minutes: float = 0) -> Window:
+def _triton(
+    waiting: float = 0.0, beside: bool = False, silent_minutes: float = 0, load: float = 55.0
+) -> Window:
     s = Situation()
-    s.gpu(0).shows(memory_used_bytes=30 * GIB, utilization_percent=55.0, power_watts=240.0)
+    s.gpu(0).shows(memory_used_bytes=30 * GIB, utilization_percent=load, power_watts=6.0 * load)
     s.runs({0: 20 * GIB}, pid=6200, name="tritonserver", command="tritonserver")
     if beside:
         s.runs({0: 5 * GIB}, pid=6300, name="python3", command="python3 other.py")
@@ -153,6 +155,14 @@ CASES = [
         "fires",
         severity="info",
         variant="some-work",
+    ),
+    Case(
+        "a busy Triton server whose queue stays long",
+        lambda: _triton(waiting=40.0, load=96.0),
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="queues-uncounted",
     ),
     Case(
         "a Triton server that answers, beside a program of unknown kind",

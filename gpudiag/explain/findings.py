@@ -11,6 +11,7 @@ from gpudiag.owners import by_its_scheduler, freeing
 from gpudiag.words import Language, units, words
 from gpudiag.words.foreign import plain
 from gpudiag.words.pages import Page, Step, fill, flowing, page_of
+from gpudiag.workloads import AT_REST, workload_of
 
 
 class Findings:
@@ -52,6 +53,8 @@ class Findings:
             known = finding.words.get(name)
             if known in (str(finding.gpu), f"GPU {finding.gpu}") and name in ("card", "device"):
                 return card if name == "card" else f"GPU {card}"
+            if known is None and name == "pid":
+                return self.largest_on(finding.gpu)
             return None if known is None else units.show(name, known, self.language)
 
         def typed(name: str, part: str | None) -> str:
@@ -67,6 +70,15 @@ class Findings:
                 if gpu.index == finding.gpu and gpu.bus_id:
                     return plain(gpu.bus_id)
         return str(finding.gpu)
+
+    def largest_on(self, gpu: int | None) -> str | None:
+        """The pid of the process that holds most of a GPU, where a rule names none itself."""
+        held = {
+            process.pid: sum(use.memory_used_bytes or 0 for use in process.gpus or () if use.gpu == gpu)
+            for process in self.checkup.snapshot.processes
+            if any(use.gpu == gpu for use in process.gpus or ()) and workload_of(process).kind not in AT_REST
+        }
+        return str(max(held, key=lambda pid: held[pid])) if held else None
 
     def node(self, command: bool) -> str:
         """The node's name; pasted text has none, so commands show where one belongs."""

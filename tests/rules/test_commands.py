@@ -136,3 +136,18 @@ def test_a_change_of_ecc_is_taken_back_to_what_it_is_now(now: bool, kept: str) -
     steps = next(f["next_steps"] for f in gpu["findings"] if f["rule"] == "ecc-mode-unexpected")
 
     assert f"sudo nvidia-smi -i 0 -e {kept}" in [step["command"] for step in steps]
+
+
+@pytest.mark.parametrize(("there", "pid"), [(True, "4711"), (False, "PID")], ids=["seen", "nobody seen"])
+def test_a_stack_is_taken_of_the_program_that_holds_the_gpu(there: bool, pid: str) -> None:
+    s = Situation()
+    s.gpu(0).shows(
+        utilization_percent=100.0, power_watts=200.0, sm_active_ratio=0.05, memory_used_bytes=30 * GIB
+    )
+    if there:
+        s.runs({0: 29 * GIB}, pid=4711, name="python3", command="python3 simulate.py")
+        s.runs({0: 1 * GIB}, pid=900, name="Xorg", command="/usr/lib/xorg/Xorg")
+    (gpu,) = explain(examine(s.passes(minutes=20).window)).gpus
+    steps = next(f["next_steps"] for f in gpu["findings"] if f["rule"] == "busy-but-inefficient")
+
+    assert f"sudo py-spy dump --pid {pid}" in [step["command"] for step in steps]

@@ -19,6 +19,8 @@ from gpudiag.words.pages import page_of, placeholders
 RULES = all_rules()
 PAIRS = [(rule, case) for rule in RULES for case in importlib.import_module(f"{rule.module}.cases").CASES]
 CASES = [pytest.param(rule, case, id=f"{rule.id}: {case.title}") for rule, case in PAIRS]
+BUILT_IN = {"node", "gpu", "index", "pid", "dcgm_id"}
+"""What a page may name of every finding."""
 FIRING = [param for param, (_, case) in zip(CASES, PAIRS, strict=True) if case.expect == "fires"]
 
 
@@ -83,7 +85,7 @@ def test_every_sentence_has_its_values(rule: Rule, case: Case, language: str) ->
         page.headline(variant),
         *(page.section(s, variant) for s in ("seen", "means", "does_not_mean", "next")),
     ]
-    known = {e.name for e in fired[0].evidence} | set(fired[0].words) | {"node", "gpu", "index", "dcgm_id"}
+    known = {e.name for e in fired[0].evidence} | set(fired[0].words) | BUILT_IN
     asked = {name for text in texts for name, _ in placeholders(text)}
 
     assert said and said[0]["headline"]

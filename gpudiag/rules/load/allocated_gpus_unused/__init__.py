@@ -13,13 +13,16 @@ def allocated_gpus_unused(
 ) -> Iterator[Fires]:
     """A job holds several GPUs but uses only some."""
     jobs: dict[str, set[int]] = defaultdict(set)
+    pids: dict[str, int] = {}
     for process in node.processes.values():
         reading = process.reading
         job = reading.slurm_job or reading.pod or reading.container
         if not job or process.workload.kind in ("engine", "desktop", "monitor"):
             continue
         held = {use.gpu for use in reading.gpus or ()} | set(reading.open_devices or ())
-        jobs[f"Slurm job {job}" if reading.slurm_job else f"pod {job}" if reading.pod else job] |= held
+        called = f"Slurm job {job}" if reading.slurm_job else f"pod {job}" if reading.pod else job
+        jobs[called] |= held
+        pids.setdefault(called, reading.pid)
     for job, indexes in jobs.items():
         gpus = [gpu for gpu in node.gpus_in_order() if gpu.index in indexes]
         if len(gpus) < 2:
@@ -29,14 +32,14 @@ def allocated_gpus_unused(
         if not busy or not idle:
             continue
         node.require(W30)
-        yield _fires(job, gpus, idle)
+        yield _fires(job, pids[job], gpus, idle)
 
 
 def _unused(gpu: GpuWindow, min_quiet_share: float) -> bool:
     return gpu.share("quiet", W30) >= min_quiet_share
 
 
-def _fires(job: str, gpus: list[GpuWindow], idle: list[GpuWindow]) -> Fires:
+def _fires(job: str, pid: int, gpus: list[GpuWindow], idle: list[GpuWindow]) -> Fires:
     return Fires(
         (
             measured("gpus_held", len(gpus)),
@@ -46,6 +49,7 @@ def _fires(job: str, gpus: list[GpuWindow], idle: list[GpuWindow]) -> Fires:
         key=job,
         words={
             "job": job,
+            "pid": str(pid),
             "unused": ", ".join(str(gpu.index) for gpu in idle),
             "gpus": [gpu.index for gpu in gpus],
         },

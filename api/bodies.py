@@ -47,11 +47,9 @@ class CutOff(Refused):
 class Bodies:
     """A WSGI application around another one, whose bodies it watches. Call `look` about once a second."""
 
-    def __init__(
-        self, app: WsgiApp, port: int, most: int = MOST_READING, patience: float = PATIENCE_SECONDS
-    ) -> None:
+    def __init__(self, app: WsgiApp, port: int, patience: float = PATIENCE_SECONDS) -> None:
         self._app, self._port, self._patience = app, port, patience
-        self._slots = threading.BoundedSemaphore(most)
+        self._slots = threading.BoundedSemaphore(MOST_READING)
         self._reading: dict[Body, tuple[float, str]] = {}
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

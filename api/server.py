@@ -60,11 +60,10 @@ class Server:
         app: Flask,
         host: str = "127.0.0.1",
         port: int = 8000,
-        at_end: Callable[[Flask], None] = close,
         patience: float = PATIENCE_SECONDS,
         idle: float = IDLE_SECONDS,
     ) -> None:
-        self.app, self.host, self._at_end = app, host, at_end
+        self.app, self.host = app, host
         self.patience, self.idle = patience, idle
         self._socket = _listen(host, port)
         self.port = self._socket.getsockname()[1]
@@ -153,7 +152,7 @@ class Server:
             self._thread = None
         else:
             self._socket.close()
-        self._at_end(self.app)
+        close(self.app)
 
     def wait(self) -> None:
         """Serve until SIGTERM or SIGINT."""

@@ -239,7 +239,7 @@ def named(error: BaseException, url: URL) -> StoreError:
     return StoreError("store.other", where=where, reason=said)
 
 
-def set_aside(url: URL | str, now: float | None = None, *, replaced: bool = False) -> Path | None:
+def set_aside(url: URL | str, *, replaced: bool = False) -> Path | None:
     """Move a damaged SQLite file (and its log) out of the way; returns where it lies, None without one.
 
     `replaced`: the log is of the file that was there before; whoever opens this one must not play it in.
@@ -247,7 +247,7 @@ def set_aside(url: URL | str, now: float | None = None, *, replaced: bool = Fals
     path = file_of(url)
     if path is None:
         return None
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
     log_aside = path.with_name(f"{path.name}.gone-{stamp}") if replaced else aside
     moved = False

@@ -42,13 +42,13 @@ class RealClock:
 
 
 class ScaledClock:
-    """A clock that runs `factor` times as fast as the real one, from `start` on."""
+    """A clock that runs `factor` times as fast as the real one, from now on."""
 
-    def __init__(self, factor: float, start: float | None = None) -> None:
+    def __init__(self, factor: float) -> None:
         self.factor = factor
         self.still_seconds = STILL_SECONDS * factor  # a busy machine is late by real time
         self._real_start = time.monotonic()
-        self._start = time.time() if start is None else start
+        self._start = time.time()
         self._jump = self._stood = 0.0
 
     def time(self) -> float:

@@ -307,6 +307,22 @@ def test_the_list_of_rules_speaks_as_the_diagnosis_does(capsys: pytest.CaptureFi
     assert ["정보", "info"] == [_severity_shown("agent-blind", said) for said in (korean, english)]
 
 
+@pytest.mark.parametrize("words", [["xid", "79"], ["79"], ["gpu-lost-bus"]])
+def test_a_runbook_is_found_by_what_the_log_says(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(["rules", *words]) == 0
+    assert "`gpu-lost-bus` · critical" in capsys.readouterr().out
+
+
+def test_words_that_several_pages_have_list_those(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "kv", "pool"]) == 0
+    listed = capsys.readouterr().out
+
+    assert "kv-pool-reserved-idle" in listed
+    assert "gpu-lost-bus" not in listed
+
+
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_list_of_rules_fits_a_terminal_and_cuts_no_threshold(
     capsys: pytest.CaptureFixture[str], language: str

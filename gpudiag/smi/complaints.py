@@ -72,6 +72,8 @@ ERRORS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("windows_driver_reset", "nvlddmkm",
          r"\bnvlddmkm\b.{0,80}(?:stopped responding|has successfully|cannot be found|Event ID|Error)|"
          r"(?:Source|Provider|Event ID)\b.{0,80}\bnvlddmkm\b"),
+        ("laptop_power", "nvidia-powerd", r"nvidia-powerd\b.{0,80}(?:ERROR|[Ff]ailed|exited|disable Dynamic Boost)"),
+        ("nodes_offer", "gpu gpus", r"^(?:NODE|NAME) +GPUS? *$"),
         ("cuda_fault", "cudnn_status_execution_failed cublas_status_execution_failed",
          r"\b(?:CUBLAS|CUDNN)_STATUS_EXECUTION_FAILED"),
         ("kernel_resources", "resource:", r"out of resource: ?(?:shared memory|threads|registers|tensor memory)"),

@@ -233,3 +233,31 @@ def _ps_row(columns: list[str], line: str) -> Row | None:
         user=shown.get("USER") or shown.get("UID"),
         memory_gap="not_shown",
     )
+
+
+_HOLDER = re.compile(
+    r"(?:/dev/nvidia(\w{1,12}):)?\s{1,40}(\S{1,32})\s{1,20}(\d{1,10})\s{1,4}([.A-Za-z]{1,8})\s{1,4}(\S.{0,60})"
+)
+_NO_PROGRAM = ("kernel",)
+
+
+def read_holders(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
+    """`fuser -v /dev/nvidia*`: who has a GPU mapped (`m`); how much it holds is not told."""
+    sheet, used = Sheet("apps"), []
+    device: str | None = None
+    for number, line in enumerate(lines):
+        if line.split()[:4] == ["USER", "PID", "ACCESS", "COMMAND"]:
+            device = ""
+            used.append(number)
+            continue
+        row = _HOLDER.fullmatch(line) if device is not None and len(line) < 200 else None
+        if row is None:
+            continue
+        used.append(number)
+        device = row[1] if row[1] else device
+        if device and device.isdigit() and "m" in row[4] and row[2] not in _NO_PROGRAM:
+            gpu = int(device)
+            sheet.gpu_at(gpu)
+            sheet.add(Row(pid=int(row[3]), gpu=gpu, name=row[5].strip(), user=row[2], memory_gap="not_shown"))
+            sheet.process_list = "listed"
+    return ([sheet] if sheet.rows else []), used

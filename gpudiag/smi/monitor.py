@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gpudiag.model import CLOCKS_EVENT
 from gpudiag.smi import values as v
 from gpudiag.smi.sheet import Row, Sheet
 from gpudiag.smi.values import Absent
@@ -30,6 +31,8 @@ _DMON = {
     "dbecc": ("ecc_uncorrected_volatile", v.count),
     "pci": ("pcie_replay_count", v.count),
 }
+_VIOLATIONS = {"pviol": CLOCKS_EVENT["sw_power_cap"], "tviol": CLOCKS_EVENT["sw_thermal"]}
+"""What held the clocks: power for so many percent of the time, and whether heat did."""
 _KNOWN = frozenset((*_DMON, "pid", "pviol", "tviol", "rxpci", "txpci"))
 """Columns of which a header names one at least; `-s` chooses them."""
 
@@ -110,9 +113,12 @@ class MonitorReader:
             if column in _DMON:
                 name, convert = _DMON[column]
                 draft.read(name, convert, text, False)
+            elif column in _VIOLATIONS and text.isdigit():
+                draft.reason(_VIOLATIONS[column], int(text) > 0)
             elif column in ("rxpci", "txpci") and text.isdigit():
                 side = "rx" if column == "rxpci" else "tx"
                 draft.give(f"pcie_{side}_bytes_per_second", float(text) * 1e6)
+        draft.finish()
 
     def _process(self, sheet: Sheet, gpu: int, shown: dict[str, str]) -> None:
         sheet.gpu_at(gpu)

@@ -13,7 +13,15 @@ from gpudiag.smi.complaints import complaints_of, hints_of
 from gpudiag.smi.csv import CsvReader
 from gpudiag.smi.dcgm import read_dcgm_dmon, read_exporter
 from gpudiag.smi.health import read_health
-from gpudiag.smi.lists import read_gpustat, read_listing, read_models, read_ps, read_topology, read_versions
+from gpudiag.smi.lists import (
+    read_gpustat,
+    read_holders,
+    read_listing,
+    read_models,
+    read_ps,
+    read_topology,
+    read_versions,
+)
 from gpudiag.smi.messages import Log
 from gpudiag.smi.mig import read_mig
 from gpudiag.smi.monitor import MonitorReader
@@ -49,6 +57,7 @@ SHAPED: tuple[ReadSheets, ...] = (
 )
 LOOSE: tuple[ReadSheets, ...] = (
     read_dcgm_dmon,
+    read_holders,
     read_gpustat,
     read_nvtop,
     read_nvlinks,

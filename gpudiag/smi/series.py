@@ -17,6 +17,7 @@ from gpudiag.window import bus_key
 
 LOOKED_BACK = 16  # machines that a sample may go on with
 MOST_SAMPLES = 2_000  # of formats that are not folded as they are read
+IMPOSSIBLE_SHARE = 2.0  # of the power limit (our judgement)
 JUMP_SHARE, JUMP_CELSIUS = 0.10, 15.0  # our judgement
 _LOGS = ("csv", "dmon")
 _ERROR_COUNTS = (
@@ -56,6 +57,7 @@ def series_of(runs: dict[str, list[Sheet]], now: float) -> list[Sheet]:
     for sheet in series:
         _without_twins(sheet)
         _without_impossible_memory(sheet)
+        _without_impossible_power(sheet)
     _name_alike(series)
     _times(series, now)
     if len(series) == 1:
@@ -375,6 +377,15 @@ def _without_impossible_memory(sheet: Sheet) -> None:
     for device in (device for draft in sheet.gpus for device in draft.mig):
         if (device.memory_used_bytes or 0) > (device.memory_total_bytes or inf):
             device.memory_used_bytes = device.memory_total_bytes = None
+
+
+def _without_impossible_power(sheet: Sheet) -> None:
+    """More than twice the power that the card may draw: its sensor tells nothing."""
+    for draft in sheet.gpus:
+        limit = draft.values.get("power_limit_watts")
+        drawn = draft.samples.get("power_watts") or [draft.values.get("power_watts")]
+        if limit and any(watts is not None and watts > IMPOSSIBLE_SHARE * limit for watts in drawn):
+            draft.is_nonsense("power_watts")
 
 
 def _name_alike(series: list[Sheet]) -> None:

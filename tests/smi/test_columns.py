@@ -116,3 +116,22 @@ def test_the_table_of_vgpus_shows_the_load_of_the_board() -> None:
         (gpu.name, gpu.utilization_percent, gpu.memory_used_bytes) for gpu in snapshot.gpus
     ]
     assert snapshot.paste is not None and snapshot.paste.missing is None
+
+
+VIOLATIONS = (
+    "# gpu    pwr     sm  pviol  tviol     fb\n"
+    "# Idx      W      %      %   bool     MB\n"
+    "    0    301     99     71      {}  70211\n"
+)
+
+
+def test_dmon_tells_whether_heat_held_the_clocks() -> None:
+    hot, cool = gpus(VIOLATIONS.format(1)), gpus(VIOLATIONS.format(0))
+
+    assert [0x24, 0x4] == [hot[0].clocks_event_reasons, cool[0].clocks_event_reasons]
+
+
+def test_dmon_without_a_violation_does_not_say_that_nothing_held_the_clocks() -> None:
+    quiet = gpus(VIOLATIONS.format(0).replace("     71  ", "      0  "))
+
+    assert quiet[0].clocks_event_reasons is None

@@ -132,3 +132,11 @@ def test_a_row_of_gpustat_with_a_size_that_cannot_be_is_still_a_card() -> None:
 @pytest.mark.parametrize("load", [1003, 99999])
 def test_a_load_of_four_digits_is_no_cut_cell(load: int) -> None:
     assert ("unknown", "impossible-value") == told(table(machine(gpu(0, utilization_percent=load))))
+
+
+@pytest.mark.parametrize("write", [table, query, xml])
+def test_power_far_above_the_limit_is_no_measurement(write: Any) -> None:
+    known = {"utilization_percent": 100.0, "power_limit_watts": 35.0, "memory_used_bytes": 2 * GIB}
+
+    assert told(write(machine(gpu(0, **known, power_watts=588.0)))) == ("unknown", "impossible-value")
+    assert told(write(machine(gpu(0, **known, power_watts=41.0))))[1] != "impossible-value"

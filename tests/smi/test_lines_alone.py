@@ -112,6 +112,8 @@ LITTLE = {  # what little a line tells
     "vgpu_no_licence": "nvidia-vgpu-mgr[1869]: notice: vmiop_log: (0x0): vGPU license state: Unlicensed (Restricted)",
     "task_killed": "srun: error: g3: task 0: Killed",
     "pod_probe": 'Liveness probe failed: Get "http://10.1.2.3:8000/health": context deadline exceeded',
+    "laptop_power": "nvidia-powerd[1111]: ERROR! Client (presumably SBIOS) has requested to disable Dynamic Boost DC controller",
+    "nodes_offer": "NODE     GPUS\ngpu-01   8\ngpu-02   <none>",
     "partly_on_cpu": "gemma3:27b    a418f5838eaf    22 GB    31%/69% CPU/GPU    4096    4 minutes from now",
     "bus_no_answer": "3b:00.0 3D controller: NVIDIA Corporation GA102GL [A10] (rev ff)",
 }

@@ -19,6 +19,7 @@ BURST_PERCENT = 80.0
 GAP_SHARE = 0.25  # of the time without work, from which on bursts have gaps between them
 GAPPY_PERCENT = 70.0  # more on average leaves no such gaps
 MEMORY_SECONDS = 43_200.0  # how far back that is looked for
+IMPOSSIBLE_SHARE = 2.0  # of the power limit: what the sensor says then is no measurement
 PLENTY_WATTS = 300.0  # no GPU draws this much without real work; used where the limit is not shown
 
 
@@ -237,6 +238,8 @@ def real_work(
     reading, missing = gpu.reading, []
     try:
         power, limit = gpu.over("power_watts", W5).mean, reading.power_limit_watts
+        if limit is not None and power > IMPOSSIBLE_SHARE * limit:
+            raise NotMeasured("power_watts", reason="nonsense")
         if power >= (PLENTY_WATTS if limit is None else working_watts(gpu, limit, min_power_share)):
             return (measured("power_watts", round(power), of=None if limit is None else round(limit)),)
         if limit is None:

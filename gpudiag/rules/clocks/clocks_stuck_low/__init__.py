@@ -2,10 +2,11 @@
 
 from gpudiag.model import CLOCKS_EVENT
 from gpudiag.rule import THERMAL, Fires, measured, rule
+from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import W5, W7D, W15, GpuWindow, NotMeasured
 
 NAMED = sum(CLOCKS_EVENT.values())
-AT_WORK = (None, "P0", "P1", "P2")  # programs that compute run in P2 on GeForce cards
+AT_WORK = (None, "P0", "P1", "P2", "P3")  # programs that compute run in P2 on GeForce, held laptops in P3
 
 
 @rule(severity="warning", rank=THERMAL, maturity="experimental", given=("working",))
@@ -32,21 +33,26 @@ def clocks_stuck_low(
     unread, unnamed = reasons is None, bool((reasons or 0) & ~NAMED)
     if _reason_told(gpu, max_reason_ratio, unread):
         return None
-    gpu.require(W5)
+    if not gpu.node.pasted:
+        gpu.require(W5)
     if _power_is_usual(gpu, max_power_ratio) or ((unread or unnamed) and _at_its_limit(gpu)):
         return None
     confirmed = (
         gpu.covers(W15) and gpu.over("sm_clock_megahertz", W15).max < (max_clock_ratio + 0.1) * fastest
     )
+    span = seen_seconds(gpu) if gpu.node.pasted else W5
     sure = confirmed and not unread and not unnamed
+    variant = "reasons-unread" if unread else "reason-unnamed" if unnamed else None
+    if span is None:
+        variant = "one-sample"
     return Fires(
         (
-            measured("sm_clock_megahertz", clock.mean, of=fastest, window=W5),
-            measured("utilization_percent", gpu.over("utilization_percent", W5).mean, window=W5),
+            measured("sm_clock_megahertz", clock.mean, of=fastest, window=span),
+            measured("utilization_percent", gpu.over("utilization_percent", W5).mean, window=span),
         ),
         severity="warning" if sure else "info",
         confidence="likely" if sure else "possible",
-        variant="reasons-unread" if unread else "reason-unnamed" if unnamed else None,
+        variant=variant,
     )
 
 

@@ -88,6 +88,24 @@ CASES = [
         "clear",
     ),
     Case("idle", lambda: _slow(utilization_percent=0.0), "clear"),
-    Case("one sample cannot show it", lambda: one_sample(**SLOW), "unjudged"),
+    Case(
+        "one pasted sample may show it",
+        lambda: one_sample(**SLOW),
+        "fires",
+        severity="info",
+        confidence="possible",
+        variant="one-sample",
+    ),
+    Case(
+        "one pasted sample of a laptop in P3",
+        lambda: one_sample(**{**SLOW, "pstate": "P3"}),
+        "fires",
+        variant="one-sample",
+    ),
+    Case(
+        "one pasted sample at the power limit, its reasons not shown",
+        lambda: one_sample(**{**SLOW, "power_watts": 690.0, "clocks_event_reasons": None}),
+        "clear",
+    ),
     Case("the clock cannot be read", _no_clock, "unjudged"),
 ]

@@ -2,9 +2,9 @@
 
 from gpudiag.owners import log_of
 from gpudiag.rule import STUCK, Fires, measured, rule
+from gpudiag.rules.holders import whose
 from gpudiag.rules.load.evidence import WORKED_PERCENT
 from gpudiag.rules.load.restarts import LOG, ended_young, in_another_container, life, starts
-from gpudiag.rules.memory.holders import whose
 from gpudiag.window import W2, W15, W30, GpuWindow, ProcessWindow
 
 KINDS = ("training", "python", "framework")

@@ -1,6 +1,7 @@
 """Work waits and the GPU is mostly idle: the umbrella over everything that keeps it waiting."""
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
+from gpudiag.rules.holders import whose
 from gpudiag.rules.load.evidence import (
     MOST_PERCENT,
     WORKED_PERCENT,
@@ -9,7 +10,6 @@ from gpudiag.rules.load.evidence import (
     starved,
     waits_its_turn,
 )
-from gpudiag.rules.memory.holders import whose
 from gpudiag.window import QUIET_PERCENT, W2, W5, W15, GpuWindow, ProcessWindow
 
 STOPPED = "T"

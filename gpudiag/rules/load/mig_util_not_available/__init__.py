@@ -3,7 +3,7 @@
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, declared, measured, rule
 from gpudiag.rules.engines import alive
-from gpudiag.rules.memory.holders import GIB, working
+from gpudiag.rules.holders import GIB, working
 from gpudiag.window import GpuWindow
 
 

@@ -1,7 +1,7 @@
 """JAX or TensorFlow took most of the memory at start, as it does by default."""
 
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.memory.holders import flat, quiet_share, whose, working
+from gpudiag.rules.holders import flat, quiet_share, whose, working
 from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import W5, W6H, GpuWindow
 

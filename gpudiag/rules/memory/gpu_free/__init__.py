@@ -1,7 +1,7 @@
 """Nothing runs on the GPU, nothing is held: it is free."""
 
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.memory.holders import named_bytes, quiet_share, require_all_processes, working
+from gpudiag.rules.holders import named_bytes, quiet_share, require_all_processes, working
 from gpudiag.rules.sight import confidence, holds_nothing, seen_seconds
 from gpudiag.window import QUIET_PERCENT, W2, GpuWindow, NotMeasured
 

@@ -1,7 +1,7 @@
 """A process has held the GPU for hours and used it for nothing."""
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.memory.holders import whose, working
+from gpudiag.rules.holders import whose, working
 from gpudiag.window import W6H, W24H, GpuWindow
 
 

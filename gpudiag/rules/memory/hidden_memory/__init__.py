@@ -1,7 +1,7 @@
 """Memory is in use that no visible process accounts for."""
 
 from gpudiag.rule import MEMORY, Fires, calculated, measured, rule
-from gpudiag.rules.memory.holders import GIB, may_hold, named_bytes, require_all_processes
+from gpudiag.rules.holders import GIB, may_hold, named_bytes, require_all_processes
 from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W5, GpuWindow, NotMeasured
 

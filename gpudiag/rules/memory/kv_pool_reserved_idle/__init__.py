@@ -3,7 +3,7 @@
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, calculated, declared, measured, rule
 from gpudiag.rules.engines import alive, asked, reached_at
-from gpudiag.rules.memory.holders import only_probed
+from gpudiag.rules.holders import only_probed
 from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import QUIET_PERCENT, W2, W5, EngineWindow, GpuWindow, NotMeasured
 from gpudiag.workloads import POOLING_ENGINES

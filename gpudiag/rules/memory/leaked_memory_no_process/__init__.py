@@ -1,7 +1,7 @@
 """Memory is in use and no process on the host has the GPU open."""
 
 from gpudiag.rule import MEMORY, Fires, calculated, measured, rule
-from gpudiag.rules.memory.holders import GIB, require_all_processes
+from gpudiag.rules.holders import GIB, require_all_processes
 from gpudiag.window import W15, GpuWindow, NotMeasured
 
 

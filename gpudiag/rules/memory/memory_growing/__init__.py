@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from gpudiag.rule import MEMORY, Fires, calculated, measured, rule
-from gpudiag.rules.memory.holders import whose, working
+from gpudiag.rules.holders import whose, working
 from gpudiag.window import W30, GpuWindow, ProcessWindow
 from gpudiag.workloads import POOLING_ENGINES
 

@@ -2,8 +2,8 @@
 
 from gpudiag.model import Severity
 from gpudiag.rule import STATE, Fires, measured, rule
+from gpudiag.rules.holders import GIB, quiet_share, require_all_processes, whose, working
 from gpudiag.rules.load.evidence import partners_at_work
-from gpudiag.rules.memory.holders import GIB, quiet_share, require_all_processes, whose, working
 from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W2, W5, GpuWindow, NotMeasured, ProcessWindow
 

@@ -1,7 +1,7 @@
 """A notebook that does nothing keeps memory in its framework's cache."""
 
 from gpudiag.rule import STATE, Fires, measured, rule
-from gpudiag.rules.memory.holders import GIB, flat, whose, working
+from gpudiag.rules.holders import GIB, flat, whose, working
 from gpudiag.rules.sight import confidence, seen_seconds
 from gpudiag.window import W5, W30, GpuWindow, NotMeasured, ProcessWindow
 

@@ -1,7 +1,7 @@
 """Little memory is free on a GPU whose program allocates as it goes."""
 
 from gpudiag.rule import MEMORY, Fires, calculated, measured, rule
-from gpudiag.rules.memory.holders import GIB, working
+from gpudiag.rules.holders import GIB, working
 from gpudiag.window import W2, W5, W30, GpuWindow
 from gpudiag.workloads import POOLING_ENGINES
 

@@ -6,7 +6,7 @@ from typing import Any
 from gpudiag.model import ProcessReading
 from gpudiag.rule import STUCK, Fires, inferred, measured, rule
 from gpudiag.rules.engines import reached_at
-from gpudiag.rules.memory.holders import whose
+from gpudiag.rules.holders import whose
 from gpudiag.window import EngineWindow, ProcessWindow, Window
 from gpudiag.workloads import ADOPTERS, script_above
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudiag.rule import STUCK, Fires, measured, rule
 from gpudiag.rules.engines import each
-from gpudiag.rules.memory.holders import name, owner
+from gpudiag.rules.holders import name, owner
 from gpudiag.window import W5, NotMeasured, ProcessWindow, Window
 
 DRIVER = ("nv", "uvm", "os_", "rm_", "_nv", "gsp", "kgsp")

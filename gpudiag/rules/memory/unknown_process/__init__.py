@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from gpudiag.rule import MEMORY, Fires, measured, rule
-from gpudiag.rules.memory.holders import name, whose, working
+from gpudiag.rules.holders import name, whose, working
 from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
 
 

@@ -3,7 +3,7 @@
 from gpudiag.model import Evidence
 from gpudiag.rule import STATE, Fires, measured, rule
 from gpudiag.rules.engines import alive, answers_well, asked, held_seconds, reached_at
-from gpudiag.rules.memory.holders import flat, only_probed, quiet_share
+from gpudiag.rules.holders import flat, only_probed, quiet_share
 from gpudiag.rules.sight import seen_seconds
 from gpudiag.window import W5, W7D, EngineWindow, GpuWindow, NotMeasured
 from gpudiag.workloads import POOLING_ENGINES

@@ -196,3 +196,20 @@ def test_hidden_memory_of_several_possible_holders_blames_none() -> None:
         s.runs(pid=pid, name="python3", open_devices=[0], in_nvml=False, slurm_job="55", gpus=[])
 
     assert not any("scancel" in str(step["command"]) for step in steps(s.passes(minutes=6), "hidden-memory"))
+
+
+def hidden_on_gpu_0(uses: dict[int, int | None]) -> dict[str, Any]:
+    """What is said of memory of GPU 0 that nobody is listed for, beside a process that has both GPUs open."""
+    s = Situation(gpus=2)
+    s.gpu(0).shows(memory_used_bytes=30 * GIB)
+    s.runs(uses, pid=4711, name="python3", user="kim", open_devices=[0, 1])
+    found = examine(s.passes(minutes=6).window).findings
+    return next(finding.words for finding in found if finding.rule == "hidden-memory")
+
+
+def test_a_process_that_is_listed_on_another_gpu_may_hold_what_is_hidden_on_this_one() -> None:
+    assert hidden_on_gpu_0({1: 12 * GIB})["free"]["pid"] == "4711"
+
+
+def test_a_process_whose_memory_is_listed_holds_no_more_than_that() -> None:
+    assert "free" not in hidden_on_gpu_0({0: GIB, 1: 12 * GIB})

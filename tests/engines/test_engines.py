@@ -79,36 +79,40 @@ def test_every_engine_that_can_be_read_is_found_among_the_processes(engine: str)
     assert (found.engine, found.role) == (engine, "server")
 
 
-@pytest.mark.parametrize(
-    ("engine", "page", "expected"),
-    [
-        ("vllm", "vllm.txt", {"requests_running": 5, "requests_waiting": 7, "kv_used_ratio": 0.84,
-                              "prompt_tokens_total": 123456, "generation_tokens_total": 65432,
-                              "requests_finished_total": 322, "preemptions_total": 4, "pool_blocks": 29751,
-                              "pool_tokens": 476016, "block_size": 16, "gpu_memory_utilization": 0.92,
-                              "model": "meta-llama/Llama-3.1-8B-Instruct", "replicas": 2, "sleeping": False,
-                              "waiting_reason": "capacity", "prefix_hits_total": 12880, "pool_bytes": None}),
-        ("vllm", "vllm_old.txt", {"requests_running": 1, "kv_used_ratio": 0.02, "pool_blocks": None,
-                                  "preemptions_total": None}),
-        ("sglang", "sglang.txt", {"requests_running": 6, "requests_waiting": 3, "kv_used_ratio": 0.28,
-                                  "generation_tokens_total": 139795, "requests_finished_total": 512,
-                                  "steps_total": 231212,
-                                  "pool_tokens": 27962, "replicas": 2}),
-        ("tensorrt-llm", "trtllm.txt", {"requests_running": 6, "requests_waiting": 1, "kv_used_ratio": 0.62,
-                                        "pool_tokens": 132608, "requests_finished_total": 77}),
-        ("triton", "triton.txt", {"requests_running": 8, "requests_waiting": 3, "pool_blocks": 6239,
-                                  "requests_finished_total": 41, "model": "tensorrt_llm"}),
-        ("tgi", "tgi.txt", {"requests_running": 4, "requests_waiting": 7, "kv_used_ratio": None,
-                            "generation_tokens_total": 8123, "prompt_tokens_total": 20480,
-                            "requests_finished_total": 44, "pool_tokens": 16384}),
-        ("lmdeploy", "lmdeploy.txt", {"requests_running": 5, "requests_waiting": 3, "kv_used_ratio": 0.4}),
-        ("llama.cpp", "llama_cpp.txt", {"requests_running": 2, "requests_waiting": 1, "kv_used_ratio": None,
-                                        "generation_tokens_total": 1250, "requests_finished_total": None,
-                                        "steps_total": 4711}),
-        ("ollama", "ollama.json", {"model": "mistral:latest", "max_model_len": 4096,
-                                   "requests_running": None, "unloads_at": 1795988311.0}),
-    ],
-)  # fmt: skip
+CAPTURED: list[tuple[str, str, dict[str, Any]]] = [
+    ("vllm", "vllm.txt", {"requests_running": 5, "requests_waiting": 7, "kv_used_ratio": 0.84,
+                          "prompt_tokens_total": 123456, "generation_tokens_total": 65432,
+                          "requests_finished_total": 322, "preemptions_total": 4, "pool_blocks": 29751,
+                          "pool_tokens": 476016, "block_size": 16, "gpu_memory_utilization": 0.92,
+                          "model": "meta-llama/Llama-3.1-8B-Instruct", "replicas": 2, "sleeping": False,
+                          "waiting_reason": "capacity", "prefix_hits_total": 12880, "pool_bytes": None}),
+    ("vllm", "vllm_old.txt", {"requests_running": 1, "kv_used_ratio": 0.02, "pool_blocks": None,
+                              "preemptions_total": None}),
+    ("sglang", "sglang.txt", {"requests_running": 6, "requests_waiting": 3, "kv_used_ratio": 0.28,
+                              "generation_tokens_total": 139795, "requests_finished_total": 512,
+                              "steps_total": 231212,
+                              "pool_tokens": 27962, "replicas": 2}),
+    ("tensorrt-llm", "trtllm.txt", {"requests_running": 6, "requests_waiting": 1, "kv_used_ratio": 0.62,
+                                    "pool_tokens": 132608, "requests_finished_total": 77}),
+    ("triton", "triton.txt", {"requests_running": 8, "requests_waiting": 3, "pool_blocks": 6239,
+                              "requests_finished_total": 41, "model": "tensorrt_llm"}),
+    ("tgi", "tgi.txt", {"requests_running": 4, "requests_waiting": 7, "kv_used_ratio": None,
+                        "generation_tokens_total": 8123, "prompt_tokens_total": 20480,
+                        "requests_finished_total": 44, "pool_tokens": 16384}),
+    ("lmdeploy", "lmdeploy.txt", {"requests_running": 5, "requests_waiting": 3, "kv_used_ratio": 0.4}),
+    ("llama.cpp", "llama_cpp.txt", {"requests_running": 2, "requests_waiting": 1, "kv_used_ratio": None,
+                                    "generation_tokens_total": 1250, "requests_finished_total": None,
+                                    "steps_total": 4711}),
+    ("ollama", "ollama.json", {"model": "mistral:latest", "max_model_len": 4096,
+                               "requests_running": None, "unloads_at": 1795988311.0}),
+]  # fmt: skip
+
+
+def test_every_engine_that_can_be_read_has_a_captured_page() -> None:
+    assert set(TABLES) == {engine for engine, _, _ in CAPTURED}
+
+
+@pytest.mark.parametrize(("engine", "page", "expected"), CAPTURED)
 def test_an_engine_is_read_from_its_own_page(engine: str, page: str, expected: dict[str, object]) -> None:
     reading = asked(engine, page)
 

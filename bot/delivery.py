@@ -171,17 +171,26 @@ class Delivery:
         everybody: bool = False,
         replace: bool = False,
     ) -> None:
-        """Answer by the response_url; where it is used up or expired, as a message of our own."""
+        """Answer by the response_url; where it is used up or expired, as a message of our own.
+
+        One for everybody comes to the asker alone where the bot may not write, or the channel is gone.
+        """
         if response_url and self.respond(response_url, message, everybody=everybody, replace=replace):
             return
         try:
-            if everybody:
-                self.post(place.channel, message, thread)
-            else:
+            if not everybody or not self.posted(place, message, thread):
                 self.whisper(place, message, thread)
         except (SlackAway, SlackRefused) as error:
             self.counts["lost"] += 1
             log.error("slack: an answer did not arrive (%s)", error)
+
+    def posted(self, place: Place, message: Json, thread: str | None) -> bool:
+        """Whether everybody in the channel has it; False where Slack refuses that."""
+        try:
+            self.post(place.channel, message, thread)
+        except SlackRefused:
+            return False
+        return True
 
     def respond(self, url: str, message: Json, *, everybody: bool = False, replace: bool = False) -> bool:
         """Answer through a response_url. False, logged and counted, when it did not arrive."""

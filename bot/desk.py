@@ -21,6 +21,7 @@ from bot.questions import Questions
 from bot.request import Request
 from bot.settings import Settings
 from bot.state import State
+from gpudiag.errors import GpudiagError
 
 log = logging.getLogger("gpudiag.bot")
 
@@ -64,6 +65,8 @@ class Desk:
         def run() -> None:
             try:
                 work()
+            except GpudiagError as error:
+                log.error("work after an acknowledgement failed: %s", error)
             except Exception as error:
                 log.exception("work after an acknowledgement failed: %s", error)
 

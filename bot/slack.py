@@ -6,6 +6,7 @@ what is not answered by then is finished through the response_url.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import re
@@ -34,6 +35,7 @@ from bot.paste import from_message
 from bot.payload import Pressed, whose
 from bot.pictures import timeline
 from bot.request import Request
+from bot.state import StateUnusable
 from bot.words import say
 from gpudiag.errors import GpudiagError
 from gpudiag.words import LANGUAGES
@@ -101,7 +103,8 @@ class SlackBot:
             return False
         keep = ("team_id", "enterprise_id", "user_id", "bot_id", "team", "url")
         self.identity = {name: found[name] for name in keep if found.get(name)}
-        self.state.set_note("identity", json.dumps(self.identity))
+        with contextlib.suppress(StateUnusable):  # asked again at the next start
+            self.state.set_note("identity", json.dumps(self.identity))
         return True
 
     def authorize(self, enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
@@ -147,7 +150,7 @@ class SlackBot:
         if request.verb == "explain" and not request.words:
             ack()
             metadata = json.dumps({"response_url": body.get("response_url", ""), "channel": place.channel})
-            self.desk.later(lambda: self.open_modal(trigger, metadata, place))
+            self.desk.later(lambda: self.open_modal(trigger, metadata, place, body.get("response_url", "")))
             return
         if request.verb == "chart" and not request.problem:
             ack()
@@ -184,10 +187,12 @@ class SlackBot:
         if answer.public:
             self.told()
 
-    def open_modal(self, trigger: str, metadata: str, place: Place) -> None:
-        self.delivery.call(
-            "views.open", trigger_id=trigger, view=explain_modal(metadata, self.desk.language(place))
-        )
+    def open_modal(self, trigger: str, metadata: str, place: Place, response_url: str) -> None:
+        lang = self.desk.language(place)
+        try:
+            self.delivery.call("views.open", trigger_id=trigger, view=explain_modal(metadata, lang))
+        except (SlackAway, SlackRefused):
+            self.delivery.answer(short(say(lang, "m.not.opened")), place, response_url)
 
     # Mentions and direct messages.
 
@@ -218,10 +223,8 @@ class SlackBot:
             self.draw(request, place, thread=thread)
             return
         answer = self.desk.answer(request, place)
-        if direct or request.here or answer.public:
-            self.delivery.post(place.channel, message(answer), thread)
-        else:
-            self.delivery.whisper(place, message(answer), thread)
+        everybody = direct or request.here or answer.public
+        self.delivery.answer(message(answer), place, "", thread, everybody=everybody)
         self.after(answer)
 
     # Buttons, menus.
@@ -251,7 +254,7 @@ class SlackBot:
         if pressed.in_home:
             self.in_home(does, request, answer, place)
         elif does == "change" and answer.public and pressed.thread:
-            self.delivery.post(place.channel, message(answer), pressed.thread)
+            self.delivery.answer(message(answer), place, "", pressed.thread, everybody=True)
         else:
             everybody = does == "share" or answer.public or (does == "ask" and pressed.public)
             self.delivery.answer(

@@ -6,6 +6,7 @@ One small SQLite file shared by the bot's workers. Nothing in it is a diagnosis;
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import threading
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from bot.words import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+log = logging.getLogger("gpudiag.bot")
 
 TABLES = """
 create table if not exists seen (key text primary key, until real not null);
@@ -52,6 +55,7 @@ class State:
     def __init__(self, path: str | Path):
         self.path = str(path)
         self.lock = threading.RLock()
+        self.seen_here: dict[str, float] = {}  # key → until when, where the file does not take it
         try:
             if self.path != ":memory:":
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
@@ -70,30 +74,50 @@ class State:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        with self.lock:
-            self.connection.execute("begin immediate")
+        with self.lock, self.errors_named():
             try:
+                self.connection.execute("begin immediate")
                 yield self.connection
+                self.connection.execute("commit")
             except BaseException:
-                self.connection.execute("rollback")
+                if self.connection.in_transaction:
+                    self.connection.execute("rollback")
                 raise
-            self.connection.execute("commit")
+
+    @contextmanager
+    def errors_named(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StateUnusable("start.state", file=self.path, reason=error) from None
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self.lock:
+        with self.lock, self.errors_named():
             return self.connection.execute(query, values).fetchall()
 
     # Seen once: event ids, request signatures, clicks.
 
     def first_time(self, key: str, now: float, seconds: float) -> bool:
-        """True once per key within `seconds`, over all workers."""
-        with self.transaction() as db:
-            known = db.execute("select until from seen where key = ?", (key,)).fetchone()
-            if known and known[0] > now:
-                return False
-            db.execute("insert or replace into seen values (?, ?)", (key, now + seconds))
-            db.execute("delete from seen where until < ?", (now,))
-            return True
+        """True once per key within `seconds`, over all workers; of this one alone where the file fails."""
+        try:
+            with self.transaction() as db:
+                known = db.execute("select until from seen where key = ?", (key,)).fetchone()
+                if known and known[0] > now:
+                    return False
+                db.execute("insert or replace into seen values (?, ?)", (key, now + seconds))
+                db.execute("delete from seen where until < ?", (now,))
+        except StateUnusable as error:
+            log.error("%s", error)
+            return self.first_time_here(key, now, seconds)
+        return self.seen_here.get(key, 0.0) <= now
+
+    def first_time_here(self, key: str, now: float, seconds: float) -> bool:
+        """The same by memory alone."""
+        with self.lock:
+            self.seen_here = {known: until for known, until in self.seen_here.items() if until > now}
+            new = key not in self.seen_here
+            self.seen_here[key] = now + seconds
+            return new
 
     # Languages: of a workspace (subject ""), a channel, or a person (cached for a day).
 

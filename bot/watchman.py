@@ -63,9 +63,15 @@ class Watchman:
         self.woken.set()
 
     def run(self) -> None:
+        said = ""
         while not self.stopped.is_set():
             try:
                 self.step()
+                said = ""
+            except GpudiagError as error:
+                if str(error) != said:
+                    log.error("watching waits: %s", error)
+                said = str(error)
             except Exception:
                 log.exception("watching failed; it goes on in %.0f s", self.settings.look_seconds)
             self.woken.wait(self.settings.look_seconds)

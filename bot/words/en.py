@@ -246,6 +246,7 @@ SENTENCES = {
     "chart.refused": "Slack did not take the picture ({code}). The bot needs the scope files:write and must be in the channel.",
     "paste.file": "I could not read the attached file ({code}). The bot needs the scope files:read; or paste the text.",
     "m.empty": "Paste some output, or attach a file.",
+    "m.not.opened": "Slack did not open the form. Try `/gpu explain` again, or use “Explain nvidia-smi” on a message that holds the output.",
     "m.title": "Explain nvidia-smi",
     "m.submit": "Explain",
     "m.close": "Cancel",

@@ -244,6 +244,7 @@ SENTENCES = {
     "chart.refused": "Slack이 그림을 받지 않았습니다 ({code}). 봇에 files:write 권한이 있고 봇이 채널에 있어야 합니다.",
     "paste.file": "첨부 파일을 읽지 못했습니다 ({code}). 봇에 files:read 권한이 필요합니다. 텍스트로 붙여넣어도 됩니다.",
     "m.empty": "출력을 붙여넣거나 파일을 첨부하십시오.",
+    "m.not.opened": "Slack이 양식을 열지 않았습니다. `/gpu explain`을 다시 입력하거나, 출력이 있는 메시지에 단축키 “Explain nvidia-smi”를 쓰십시오.",
     "m.title": "nvidia-smi 설명",
     "m.submit": "설명 보기",
     "m.close": "취소",

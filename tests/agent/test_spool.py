@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import shutil
@@ -17,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudiag.agent.spool import Spool
+from tests.disks import fill, small_disk
 
 
 def drained(spool: Spool) -> list[bytes]:
@@ -86,37 +86,18 @@ def test_names_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 KiB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], capture_output=True, text=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
-    try:
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "small", "64k") as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=False)
 
 
-def fill(folder: Path) -> Path:
-    """Another program takes all space that is left."""
-    filling = folder / "filling"
-    with contextlib.suppress(OSError), filling.open("wb", buffering=0) as file:
-        while file.write(b"x" * 4_096):
-            pass
-    return filling
-
-
-def test_a_full_disk_drops_the_oldest_and_counts_the_loss(small_disk: Path) -> None:
+def test_a_full_disk_drops_the_oldest_and_counts_the_loss(disk: Path) -> None:
     noise = random.Random(1)
     snapshots = [noise.randbytes(6_000) for _ in range(12)]
-    spool = Spool(small_disk / "spool")
+    spool = Spool(disk / "spool")
     for snapshot in snapshots[:3]:
         spool.add(snapshot)
-    fill(small_disk)
+    fill(disk)
     kept = [spool.add(snapshot) for snapshot in snapshots[3:]]
 
     assert kept == [True] * 9
@@ -125,9 +106,9 @@ def test_a_full_disk_drops_the_oldest_and_counts_the_loss(small_disk: Path) -> N
     assert spool.lost == 9
 
 
-def test_a_disk_that_is_full_without_us_loses_the_snapshot_and_nothing_later(small_disk: Path) -> None:
-    spool = Spool(small_disk)
-    filling = fill(small_disk)
+def test_a_disk_that_is_full_without_us_loses_the_snapshot_and_nothing_later(disk: Path) -> None:
+    spool = Spool(disk)
+    filling = fill(disk)
     lost = spool.add(b"lost")
     filling.unlink()
 
@@ -142,6 +123,7 @@ import threading
 from pathlib import Path
 import resource, signal
 from gpudiag.agent.spool import Spool
+from tests.disks import fill, small_disk
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 spool = Spool(Path(sys.argv[1]))
@@ -171,6 +153,7 @@ def test_what_cannot_be_read_just_now_is_not_given_up(tmp_path: Path) -> None:
 import os, sys, resource
 from pathlib import Path
 from gpudiag.agent.spool import Spool
+from tests.disks import fill, small_disk
 spool = Spool(Path(sys.argv[1]))
 spool.add(b"kept")
 limits = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -28,6 +28,7 @@ from api.store.engine import PAGE_BYTES
 from gpudiag.client import ApiError, Busy, Client
 from gpudiag.model import AgentReading, GpuReading, Snapshot
 from tests.api.conftest import Api, ReportingNode
+from tests.disks import fill, small_disk
 from tests.store.conftest import postgresql, postgresql_server
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -333,22 +334,11 @@ def test_a_store_whose_connections_are_all_in_use_is_told_and_answers_again(
 
 
 def test_a_store_without_space_refuses_and_recovers(serve: Callable[..., Process], tmp_path: Path) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "none", small], capture_output=True, text=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
-    try:
+    with small_disk(tmp_path / "small", "2m") as small:
         running = serve(f"sqlite:///{small}/store.sqlite3").ready()
-        filling = small / "filling"
         with Client(running.url) as client:
             client.send(snapshot("node-1", 1))
-            filling.write_bytes(b"")
-            with pytest.raises(OSError), filling.open("wb", buffering=0) as file:
-                while True:
-                    file.write(b"x" * 4_096)
+            filling = fill(small)
             with pytest.raises(Busy, match="no space is left") as caught:
                 for sequence in range(2, 2_000):
                     client.send(snapshot("node-1", sequence))
@@ -361,8 +351,6 @@ def test_a_store_without_space_refuses_and_recovers(serve: Callable[..., Process
             assert client.send(snapshot("node-1", 5_000))["stored"] == 1
             assert client._get("/readyz")["status"] == "ready"
         running.stop()
-    finally:
-        subprocess.run(["umount", "-l", small], check=False)
 
 
 @pytest.fixture

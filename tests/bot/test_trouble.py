@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,10 @@ from bot.answers import Asking, answer_text
 from bot.answers.asking import Place
 from bot.api import Api
 from bot.examples import ExampleApi
+from bot.state import State
 from tests.bot.conftest import Running
 from tests.bot.recorded import RecordedApi
+from tests.disks import fill, small_disk
 from tests.doubles.slack.people import ByHttp, Person
 from tests.doubles.slack.server import SlackDouble
 
@@ -155,14 +158,14 @@ def test_a_response_url_takes_five_messages_and_the_sixth_comes_as_a_message(
     assert {m.only_for for m in slack.messages} == {person.user}
 
 
-def test_a_form_that_comes_too_late_is_refused_by_slack_and_logged(
-    person: Person, slack: SlackDouble, caplog
-):
+def test_a_form_that_slack_does_not_open_is_told_to_the_asker(person: Person, slack: SlackDouble):
     reply = person.types("explain", trigger_id="trigger.unknown")
-    slack.wait(lambda: slack.refusals)
+    told = slack.wait(lambda: slack.messages)[0]
 
     assert reply.status == 200
     assert "views.open: invalid_trigger_id" in slack.refusals[0]
+    assert "Slack did not open the form" in told.text
+    assert told.only_for == person.user
 
 
 def test_a_missing_scope_for_pictures_is_said(person: Person, slack: SlackDouble):
@@ -202,3 +205,48 @@ def test_an_unknown_command_event_or_button_is_acknowledged(person: Person, slac
     ]  # fmt: skip
 
     assert statuses == [200, 200, 200]
+
+
+def test_an_answer_for_a_channel_that_is_gone_comes_to_the_asker(
+    person: Person, slack: SlackDouble, caplog: pytest.LogCaptureFixture
+):
+    slack.missing_channels.add(person.channel)
+    person.mentions("why node-3 here")
+    answer = slack.wait(lambda: slack.messages)[0]
+
+    assert answer.channel == person.user
+    assert "Traceback" not in caplog.text
+
+
+def test_a_bot_whose_disk_is_full_answers_and_says_so_where_it_has_to_remember(
+    settings, slack: SlackDouble, tmp_path: Path
+):
+    with (
+        small_disk(tmp_path / "small", "1m") as folder,
+        Running(replace(settings, state_path=str(folder / "bot.sqlite3"), look_seconds=60.0)) as running,
+    ):
+        person = Person(slack, ByHttp(running.url))
+        filling = fill(folder)
+        answers = [person.asks("why node-3").text for _ in range(60)]
+        refused = person.asks("watch node-3").text
+        filling.unlink()
+        person.types("watch node-3")
+        watched = [watch.what for watch in running.program.state.watches()]
+
+    assert {text[:11] for text in answers} == {answers[0][:11]} and "node-3" in answers[0]
+    assert "own file" in refused and "full" in refused
+    assert watched == ["node-3"]
+
+
+def test_what_was_pressed_is_known_as_seen_though_the_disk_is_full(tmp_path: Path):
+    with small_disk(tmp_path / "small", "1m") as folder:
+        state = State(folder / "bot.sqlite3")
+        filling = fill(folder)
+        keys = [f"trigger:{number}" + "x" * 1_000 for number in range(300)]
+        first = [state.first_time(key, 0.0, 60.0) for key in keys]
+        again = [state.first_time(key, 1.0, 60.0) for key in keys]
+        filling.unlink()
+        later = [state.first_time(key, 2.0, 60.0) for key in keys]
+        state.close()
+
+    assert (set(first), set(again), set(later)) == ({True}, {False}, {False})

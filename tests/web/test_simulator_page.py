@@ -49,6 +49,7 @@ def test_what_does_not_fit_overflows_with_its_amount(page: Page) -> None:
 
     expect(page.locator("#bar .on-wide")).to_contain_text(re.compile(r"[0-9.]+ GiB over"))
     expect(page.locator("#scene")).to_contain_text("would not start")
+    expect(page.locator("#scene")).not_to_contain_text("model loaded")
     expect(page.locator("#scene .sev-ok")).to_have_count(0)  # a card without it is well, this set-up is not
 
 

@@ -1,7 +1,14 @@
 """One CPU thread feeds the GPU and cannot go faster."""
 
 from gpudiag.rule import INEFFICIENT, Fires, measured, rule
-from gpudiag.rules.load.evidence import feeders, hottest, low_utilization, rests_in_turns, starved
+from gpudiag.rules.load.evidence import (
+    feeders,
+    hottest,
+    low_utilization,
+    rests_in_turns,
+    starved,
+    waits_its_turn,
+)
 from gpudiag.window import W5, GpuWindow
 
 
@@ -15,7 +22,7 @@ def cpu_bound_single_core(
 ) -> Fires | None:
     """One CPU thread is the bottleneck."""
     load = starved(gpu)
-    if load is None or rests_in_turns(gpu, load):
+    if load is None or rests_in_turns(gpu, load) or waits_its_turn(gpu, load):
         return None
     process, first, second = hottest(feeders(gpu, load))
     if first < min_thread_percent or second >= max_next_percent:

@@ -2,7 +2,7 @@
 
 from gpudiag.model import ThreadReading
 from gpudiag.rule import Case
-from gpudiag.rules.situations import Situation, starved_server, vllm_idle
+from gpudiag.rules.situations import GIB, Situation, starved_server, vllm_idle
 from gpudiag.window import Window
 
 
@@ -23,6 +23,16 @@ def _polling() -> Window:
     return _threads(vllm_idle(minutes=0), 99.0, 2.0).passes(minutes=6).window
 
 
+def _waits_its_turn() -> Window:
+    s = Situation(gpus=2)
+    for rank in s.gpus:
+        s.runs({rank: 60 * GIB}, pid=5400 + rank, command="torchrun grpo.py", slurm_job="4711")
+        _threads(s, 100.0, 2.0, pid=5400 + rank)
+    s.all_gpus(memory_used_bytes=60 * GIB, utilization_percent=95.0, power_watts=600.0)
+    s.passes(minutes=20).gpu(0).shows(utilization_percent=0.0, power_watts=110.0)
+    return s.passes(minutes=6).window
+
+
 CASES = [
     Case(
         "the engine core's main thread is at 99 %", lambda: _starved(99.0, 12.0), "fires", severity="warning"
@@ -32,5 +42,6 @@ CASES = [
     Case("no thread is hot", lambda: _starved(30.0, 10.0), "clear"),
     Case("the whole host is busy", lambda: _starved(99.0, 10.0, cpu_percent=97.0), "clear"),
     Case("a polling loop of an idle engine", _polling, "clear"),
+    Case("a thread polls while the other half of its job works", _waits_its_turn, "clear"),
     Case("threads cannot be read", lambda: starved_server().window, "unjudged"),
 ]

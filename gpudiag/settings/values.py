@@ -36,6 +36,23 @@ def seconds(value: Any) -> float:
     return found
 
 
+def keeping(value: Any) -> float:
+    """How long something is kept: a span of an hour or more, for a bare number would mean seconds."""
+    return _within(value, 3_600.0, 1e10, "wants-keeping")
+
+
+def interval(value: Any) -> float:
+    """The time between two snapshots: what the API takes."""
+    return _within(value, 0.1, 3_600.0, "wants-interval")
+
+
+def _within(value: Any, least: float, most: float, wanted: str) -> float:
+    found = seconds(value)
+    if not least <= found <= most:
+        raise Wants(wanted)
+    return found
+
+
 def port(value: Any) -> int:
     """A port, or 0 for a free one."""
     number = _whole(value)

@@ -108,6 +108,7 @@ def test_an_agent_that_is_killed_loses_nothing_that_waited_and_sends_nothing_twi
         (["agent", "--token-file", "/nowhere/token"], "token file /nowhere/token cannot be read"),
         (["agent", "--api", "nonsense"], "wants an address"),
         (["agent", "--interval", "soon"], "wants a span of time"),
+        (["agent", "--interval", "2h"], "--interval wants a time between 0.1s and 1h"),
         (["agent", "status"], "no agent answers on this host"),
         (["record", "/nowhere/file", "--for", "0.2s", "--interval", "0.2s"], "cannot be written"),
         (["replay", "/nowhere/file"], "cannot be read"),

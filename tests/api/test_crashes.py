@@ -399,6 +399,7 @@ def test_a_store_that_may_not_be_written_is_said_in_one_line(
     [
         (["--port", "x"], "--port wants a port"),
         (["--keep", "forever"], "--keep wants a span"),
+        (["--keep", "7"], "--keep wants an hour or more, such as 12h, 7d or 4w; got '7'"),
         (["--host", "0.0.0.0"], "there are no tokens yet"),
         (["--config", "/nowhere.toml"], "/nowhere.toml cannot be read"),
     ],

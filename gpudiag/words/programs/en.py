@@ -128,6 +128,8 @@ REFUSED = {  # what cannot be read, and what to do
     "threshold-wants": "rules.{rule}.{name} wants a value such as {example!r}; got {got!r}",
     "settings-threshold": "{place}: {wrong}",
     "wants-span": "{place} wants a span of time above 0, such as 10s, 5m, 2h or 7d; got {got!r}",
+    "wants-keeping": "{place} wants an hour or more, such as 12h, 7d or 4w; got {got!r}",
+    "wants-interval": "{place} wants a time between 0.1s and 1h, such as 10s or 1m; got {got!r}",
     "wants-port": "{place} wants a port between 1 and 65535 (0 takes a free one); got {got!r}",
     "wants-count": "{place} wants a whole number of 0 or more; got {got!r}",
     "wants-address": "{place} wants an address such as http://127.0.0.1:8000; got {got!r}",

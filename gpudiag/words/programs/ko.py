@@ -136,6 +136,8 @@ REFUSED = {
     "threshold-wants": "rules.{rule}.{name}: {example!r} 같은 값을 지정하십시오. 받은 값: {got!r}",
     "settings-threshold": "{place}: {wrong}",
     "wants-span": "{place}: 10s, 5m, 2h, 7d처럼 0보다 긴 시간을 지정하십시오. 받은 값: {got!r}",
+    "wants-keeping": "{place}: 12h, 7d, 4w처럼 한 시간 이상을 지정하십시오. 받은 값: {got!r}",
+    "wants-interval": "{place}: 10s, 1m처럼 0.1s 이상 1h 이하를 지정하십시오. 받은 값: {got!r}",
     "wants-port": ("{place}: 1 이상 65535 이하의 포트를 지정하십시오(0은 비어 있는 포트). 받은 값: {got!r}"),
     "wants-count": "{place}: 0 이상의 정수를 지정하십시오. 받은 값: {got!r}",
     "wants-address": "{place}: http://127.0.0.1:8000과 같은 주소를 지정하십시오. 받은 값: {got!r}",

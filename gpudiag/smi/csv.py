@@ -160,6 +160,8 @@ class CsvReader:
                 self.damaged = True  # two rows run together
                 return True
             cells[at : at + extra + 1] = [joined]
+        if header.of_processes and len(cells) == wanted and not _is_pid(cells[header.columns.index("pid")]):
+            return False
         if len(cells) == wanted and (wanted > 1 or _fits_alone(header.columns[0], cells[0])):
             self.rows.append(cells)
             return True
@@ -297,6 +299,10 @@ def _carries_units(header: _Header, rows: list[list[str]]) -> bool:
                 if cell[:1].isdigit():
                     return False
     return False
+
+
+def _is_pid(cell: str) -> bool:
+    return cell.strip().isdigit() or reason_of(cell) is not None
 
 
 def _fits_alone(column: str, cell: str) -> bool:

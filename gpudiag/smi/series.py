@@ -18,7 +18,7 @@ from gpudiag.window import bus_key
 LOOKED_BACK = 16  # machines that a sample may go on with
 MOST_SAMPLES = 2_000  # of formats that are not folded as they are read
 IMPOSSIBLE_SHARE = 2.0  # of the power limit (our judgement)
-JUMP_SHARE, JUMP_CELSIUS = 0.10, 15.0  # our judgement
+JUMP_SHARE, JUMP_CELSIUS, JUMP_PERCENT = 0.10, 15.0, 50.0  # our judgement
 _LOGS = ("csv", "dmon")
 _ERROR_COUNTS = (
     "ecc_uncorrected_volatile", "ecc_uncorrected_aggregate", "remapped_rows_uncorrectable",
@@ -206,6 +206,7 @@ def _another_list(one: Sheet, other: Sheet) -> bool:
     """Whether two lists that name neither host nor time are too far apart to be one machine's samples.
 
     A loop over hosts prints them, and a loop over time: of one machine, memory and heat move little between.
+    Where one list works and the other stands still, the mean of both would hide what stands still.
     """
     if one.format != "csv" or not other.headed or one.at is not None or other.at is not None:
         return False
@@ -221,7 +222,8 @@ def _jumped(before: dict[str, Any], after: dict[str, Any]) -> bool:
     ):
         if name in before and name in after and abs(after[name] - before[name]) >= least:
             return True
-    return False
+    loads = [values["utilization_percent"] for values in (before, after) if "utilization_percent" in values]
+    return len(loads) == 2 and min(loads) == 0.0 and max(loads) >= JUMP_PERCENT
 
 
 def _fell(before: Draft, after: Draft) -> bool:

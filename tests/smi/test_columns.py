@@ -135,3 +135,12 @@ def test_dmon_without_a_violation_does_not_say_that_nothing_held_the_clocks() ->
     quiet = gpus(VIOLATIONS.format(0).replace("     71  ", "      0  "))
 
     assert quiet[0].clocks_event_reasons is None
+
+
+def test_a_line_of_another_tool_below_a_list_of_programs_is_no_row_of_it() -> None:
+    stat = "[6] NVIDIA A100 80GB PCIe | 52'C, 100 % | 10151 / 81920 MB |"
+    text = f"pid, used_gpu_memory [MiB]\n41332, 10130 MiB\n{stat}\n"
+    snapshot = last(text)
+
+    assert [41332] == [process.pid for process in snapshot.processes]
+    assert 100.0 in [gpu.utilization_percent for gpu in snapshot.gpus]

@@ -456,6 +456,15 @@ def test_lists_that_move_little_are_samples_of_one_machine() -> None:
     assert (3, None) == (paste.samples, paste.missing)
 
 
+def test_a_list_that_works_does_not_hide_one_that_stands_still() -> None:
+    still, works = "0 %, 42000 MiB, 46068 MiB, 60", "97 %, 42010 MiB, 46068 MiB, 66"
+    for order in ((still, works), (works, still)):
+        said = answer("".join(f"{BARE}0, {row}\n" for row in order))
+
+        assert "memory-held-idle" == said["verdict"]["rule"]
+        assert "2 lists" in str(of_several(said))
+
+
 def test_lists_below_their_command_are_of_one_machine() -> None:
     paste = read(f"$ watch -n 60 {LIST}\n{BARE}{HELD}{BARE}{EMPTY}", now=1.0).paste
 

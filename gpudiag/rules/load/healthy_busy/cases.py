@@ -186,6 +186,7 @@ CASES = [
         severity="info",
         variant="some-work",
     ),
+    Case("a power sensor that reads far above the limit", lambda: _training(power_watts=1500.0), "clear"),
     Case("100 % at the power of rest", lambda: _training(power_watts=95.0), "clear"),
     Case(
         "one pasted sample at 91 °C, its limits not shown",

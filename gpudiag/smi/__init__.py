@@ -5,7 +5,7 @@ Reads text only; judges nothing. Face: `read`, `read_machines`, their windows, a
 each reader take its lines into sheets (`sheet.py`) and `complaints.py` and its neighbours what programs say,
 `series.py` puts the formats together, `assembling.py` makes snapshots, `whole.py` says what is missing.
 What cells and fields mean is in `values.py`, `fields.py` and `columns.py`.
-To add a format: write a reader that fills `Sheet`s, name the format in `sheet.FORMATS`, and the reader where
+To add a format: write a reader that fills `Sheet`s, name the format in `sheet.Format`, and the reader where
 `readers.py` asks them in turn.
 """
 

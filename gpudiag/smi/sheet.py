@@ -6,19 +6,19 @@ A `Sheet` is one sample: GPUs as `Draft`s, process rows, and what is missing. Re
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 from gpudiag.model import MigDevice, MissingPart, Reason
 from gpudiag.smi.fields import ECC_SUMS, ENOUGH_REASONS, Field
 from gpudiag.smi.values import Absent, Convert
 
-FORMATS = (
+Format = Literal[
     "xml", "query", "csv", "table", "dmon", "dcgm", "pmon", "apps", "gpustat", "nvtop", "tegrastats",
-    "nvlink", "listing",
-    "mig", "topology",
-)  # fmt: skip
-"""All of them: where two show the same value, the one that stands first is believed."""
-LISTS = ("nvlink", "listing", "mig", "topology")
+    "nvlink", "listing", "mig", "topology", "lines",
+]  # fmt: skip
+FORMATS: tuple[Format, ...] = get_args(Format)
+"""Where two show the same value, the one that stands first is believed; `lines` are a text without a format."""
+LISTS: tuple[Format, ...] = ("nvlink", "listing", "mig", "topology")
 """Those that name GPUs or links and never tell how the GPUs are."""
 
 BUCKET_SECONDS = 10.0
@@ -160,7 +160,7 @@ class Row:
 class Sheet:
     """One sample of one format."""
 
-    format: str  # one of FORMATS
+    format: Format
     at: float | None = None
     driver: str | None = None
     cuda: str | None = None

@@ -17,7 +17,7 @@ Format = Literal[
     "nvlink", "listing", "mig", "topology", "lines",
 ]  # fmt: skip
 FORMATS: tuple[Format, ...] = get_args(Format)
-"""Where two show the same value, the one that stands first is believed; `lines` are a text without a format."""
+"""Where two show the same value, the one that stands first is believed; `lines` is a text without any."""
 LISTS: tuple[Format, ...] = ("nvlink", "listing", "mig", "topology")
 """Those that name GPUs or links and never tell how the GPUs are."""
 

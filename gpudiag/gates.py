@@ -133,7 +133,7 @@ def _of_clocks(gpu: GpuWindow) -> int:
     try:
         if gpu.throttled_within(W5):
             bits = THROTTLED
-        if gpu.slowed_within(W5):
+        if gpu.slowed_within(W5) or (gpu.node.pasted and gpu.reading.throttle_sw_thermal_nanoseconds):
             bits |= SLOWED
     except NotMeasured:
         return THROTTLED | SLOWED

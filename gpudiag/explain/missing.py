@@ -16,6 +16,15 @@ DECISIVE = (
 )  # fmt: skip
 """What is named first when too little was visible: most questions turn on it."""
 
+TELLING = {
+    "ecc_uncorrected_volatile": "ecc-uncorrectable-new",
+    "row_remap_pending": "row-remap-pending",
+    "retired_pages_double_bit": "retired-pages-limit",
+    "clocks_event_reasons": "power-brake",
+    "fabric_state": "fabric-not-ready",
+}
+"""What a part of `nvidia-smi -q` shows, and the rule that judges it by that alone."""
+
 SAMPLES = "samples"
 TOPOLOGY = "gpu-topology"
 LISTS = ("no-state", "programs", "no-programs", "accounted", "version")
@@ -47,7 +56,26 @@ class Missing:
         if absent == [self.called(SAMPLES)]:
             return self.words.NOT_ENOUGH.format(missing=self.words.TOO_FEW_SAMPLES)
         listed = self.words.MISSING_LIST.format(names=", ".join(absent))
+        shown = self.well_in_a_part()
+        if shown:
+            return self.words.NOTHING_IN.format(shown=", ".join(shown), missing=listed)
         return self.words.NOT_ENOUGH.format(missing=listed)
+
+    def well_in_a_part(self) -> list[str]:
+        """What a pasted part without load and memory shows and in which nothing was found (`-q -d ECC`)."""
+        snapshot = self.checkup.snapshot
+        gpus = snapshot.gpus
+        decided = any(
+            gpu.utilization_percent is not None or gpu.memory_used_bytes is not None for gpu in gpus
+        )
+        if snapshot.paste is None or not gpus or decided or self.checkup.findings:
+            return []
+        unjudged = {entry.rule for entry in self.checkup.unjudged}
+        return [
+            self.called(name)
+            for name, rule in TELLING.items()
+            if rule not in unjudged and all(getattr(gpu, name) is not None for gpu in gpus)
+        ]
 
     def unheard(self) -> str | None:
         """Why nothing newer is known of the node, where that is what decides."""

@@ -191,6 +191,7 @@ NOT_ENOUGH = "cannot tell yet: {missing}"
 TOO_FEW_SAMPLES = "there are too few samples so far"
 NOT_ENOUGH_BARE = "cannot tell: nothing that decides was visible"
 MISSING_LIST = "{names} not visible"
+NOTHING_IN = "cannot tell more: nothing stands out in {shown}; {missing}"
 UNHEARD = {  # a verdict's headline where a node's newest report is old
     "silent": "cannot tell: {node} does not report any more",
     "too_short": "cannot tell yet: no report from {node} since this server began to listen",

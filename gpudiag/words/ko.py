@@ -185,6 +185,7 @@ NOT_ENOUGH = "아직 판단할 수 없습니다: {missing}"
 TOO_FEW_SAMPLES = "샘플이 아직 부족합니다"
 NOT_ENOUGH_BARE = "판단할 수 없습니다: 결정적인 값이 보이지 않습니다"
 MISSING_LIST = "{names} 항목이 보이지 않습니다"
+NOTHING_IN = "더는 판단할 수 없습니다: {shown} 항목에는 눈에 띄는 것이 없습니다. {missing}"
 UNHEARD = {
     "silent": "판단할 수 없습니다: {node} 노드가 더 이상 보고하지 않습니다",
     "too_short": "아직 판단할 수 없습니다: 이 서버가 보고를 받기 시작한 뒤 {node} 노드의 보고가 없습니다",

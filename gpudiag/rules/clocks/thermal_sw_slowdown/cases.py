@@ -31,6 +31,13 @@ def _no_reasons() -> Window:
     return s.passes(minutes=6).window
 
 
+def _counted(seconds: int) -> Window:
+    nanoseconds = seconds * 1_000_000_000
+    return one_sample(
+        utilization_percent=None, clocks_event_reasons=0, throttle_sw_thermal_nanoseconds=nanoseconds
+    )
+
+
 CASES = [
     Case("slower than it usually is under load", _hot, "fires", severity="warning", confidence="proven"),
     Case(
@@ -54,6 +61,14 @@ CASES = [
         severity="warning",
         confidence="likely",
     ),
+    Case(
+        "a pasted part counts minutes of it since the driver was loaded",
+        lambda: _counted(173),
+        "fires",
+        severity="info",
+        variant="before",
+    ),
+    Case("a pasted part counts a second of it", lambda: _counted(1), "clear"),
     Case(
         "a few seconds as the load begins", lambda: _hot(reasons=[0x20] * 6 + [0] * 294, minutes=5), "clear"
     ),

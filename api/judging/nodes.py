@@ -172,9 +172,12 @@ class NodeState:
 
     def load_at(self, now: float) -> Load:
         """What its GPUs hold and do now, by whoever took its newest report."""
-        elsewhere = self.window.latest is None or self.is_behind
-        if elsewhere and self.stored_load is not None and not is_silent(self.window, now):
-            return msgspec.json.decode(self.stored_load, type=Load)
+        window = self.window
+        elsewhere = window.latest is None or self.is_behind
+        if elsewhere and self.stored_load is not None and not is_silent(window, now):
+            at, load = msgspec.json.decode(self.stored_load, type=tuple[float, Load])
+            if window.received_at - at <= SILENT_INTERVALS * window.interval:
+                return load
         return self.load_seen(now)
 
     def load_seen(self, now: float) -> Load:

@@ -192,7 +192,9 @@ class Writer:
                     self._judge(report)
                 self.judge.feed.take().write(self.store, connection)
                 seen = {s.id: (s, report.received_at) for report in batch for s, _ in report.fresh}
-                loads = [(key, at, msgspec.json.encode(s.load_seen(at))) for key, (s, at) in seen.items()]
+                loads = [
+                    (key, at, msgspec.json.encode((at, s.load_seen(at)))) for key, (s, at) in seen.items()
+                ]
                 self.store.snapshots.save_loads(connection, loads)
                 last = self.store.snapshots.last_ids(connection, seen)
             for key, (state, _) in seen.items():

@@ -35,7 +35,7 @@ nodes = Table(
     Column("version", BigInteger, nullable=False, default=0),  # grows with every change of its findings
     Column("verdict", LargeBinary),  # JSON: severity, rule, headlines by language, gpus
     Column("changed_at", Double),
-    Column("load", LargeBinary),  # JSON: what its GPUs held and did at last_seen, where several servers ask
+    Column("load", LargeBinary),  # JSON: when, and what its GPUs held and did; where several servers ask
 )
 
 snapshots = Table(

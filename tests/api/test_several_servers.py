@@ -90,6 +90,19 @@ def test_a_list_has_the_load_of_nodes_that_report_to_another_server(two: tuple[A
     assert {None} == {item["utilization_percent"] for item in second.client.nodes()["items"]}
 
 
+def test_a_load_that_is_older_than_the_newest_report_is_not_listed(two: tuple[Api, Api]) -> None:
+    first, second = two
+    node = ReportingNode("node-3", first)
+    node.passes(minutes=1)
+    second.clock.now = first.clock.now = first.clock.now + 60
+    row = first.parts.store.snapshots.node("node-3")
+    with first.parts.store.writing() as connection:  # as a server of an older version does
+        first.parts.store.snapshots.save_seen(connection, [(row.id, first.clock.now)])
+    [item] = second.client.nodes()["items"]
+
+    assert (item["age_seconds"], item["utilization_percent"]) == (0.0, None)
+
+
 def test_metrics_have_what_was_reported_to_another_server(two: tuple[Api, Api]) -> None:
     first, second = two
     node = ReportingNode("node-3", first)

@@ -28,6 +28,7 @@ def gpus(draw: st.DrawFn, index: int) -> GpuReading:
     total = draw(st.sampled_from((8192, 15360, 24564, 81559, 183359)))
     unified = draw(st.integers(0, 9)) == 0
     used = None if unified else draw(st.integers(0, total))
+    limit = draw(maybe(st.integers(40, 1200)))
     return GpuReading(
         index=index,
         name=draw(st.sampled_from(NAMES)),
@@ -43,8 +44,8 @@ def gpus(draw: st.DrawFn, index: int) -> GpuReading:
         memory_total_bytes=None if used is None else total * MIB,
         memory_free_bytes=None if used is None else (total - used) * MIB,
         temperature_celsius=draw(maybe(st.integers(15, 99))),
-        power_watts=draw(maybe(st.integers(3, 999))),
-        power_limit_watts=draw(maybe(st.integers(40, 1200))),
+        power_watts=draw(maybe(st.integers(3, min(999, 2 * (limit or 999))))),  # more is no measurement
+        power_limit_watts=limit,
         fan_percent=draw(maybe(st.integers(0, 100))),
         sm_clock_megahertz=draw(maybe(st.integers(135, 2600))),
         sm_clock_max_megahertz=draw(maybe(st.integers(1000, 2600))),

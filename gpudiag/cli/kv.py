@@ -30,7 +30,7 @@ OPTIONS = {
     "dp": "data parallel replicas",
     "dcp": "decode context parallel GPUs, within tp",
     "attn-dp": "data parallel groups of attention, within tp (SGLang)",
-    "gpu": "a name (H100, rtx-4090), or its memory: 79.65 (GiB), 81559MiB",
+    "gpu": "a name (H100, rtx-4090), or its memory as CUDA shows it: 79.19 (GiB), 81090MiB",
     "gpus": "how many of them",
     "engine": "vllm, sglang, tensorrt-llm, tgi, lmdeploy, llama.cpp, ollama",
     "engine-version": "its version, such as 0.19.0",

@@ -17,7 +17,7 @@ def calculate(question: Question) -> Answer:
     """Answer a question. Raises KvError with one sentence for what cannot be answered."""
     deployment = Deployment(question)
     model, tokens, requests = deployment.model, deployment.tokens, deployment.per_replica
-    engine = deployment.engine(question.tp, deployment.gpu_bytes)
+    engine = deployment.engine(question.tp, deployment.gpu)
     budget = engine.budget()
     length = question.max_model_len or model.shape.max_positions or tokens
     pool, largest = budget.pool_bytes, engine.largest_batch(budget, tokens)
@@ -37,7 +37,7 @@ def calculate(question: Question) -> Answer:
         weights_bytes=deployment.weights(question.tp),
         length=length,
         budget=budget,
-        gpu_name=deployment.gpu_name,
+        gpu_name=deployment.gpu.name if deployment.gpu else None,
         pool_blocks=None if pool is None else engine.pool_blocks(pool),
         pool_tokens=None if pool is None else engine.pool_tokens(pool, length),
         max_concurrency=concurrency,
@@ -64,7 +64,7 @@ def _alternatives(deployment: Deployment, engine: Engine, budget: Budget, mha: i
     tokens, requests = deployment.tokens, deployment.per_replica
     fp8_total = fp8_batch = mha_total = None
     if engine.setup.dtype.name not in ("fp8", "fp8_ds_mla") and deployment.engine_name not in BY_LAYERS:
-        other = deployment.engine(deployment.question.tp, deployment.gpu_bytes, dtype="fp8")
+        other = deployment.engine(deployment.question.tp, deployment.gpu, dtype="fp8")
         fp8_total = other.total_bytes(tokens, requests)
         most = other.largest_batch(budget, tokens)
         fp8_batch = None if most is None else most * deployment.question.replicas
@@ -79,14 +79,14 @@ def _all_grow(engine: Engine, tokens: int) -> bool:
 
 def _smallest_tp(deployment: Deployment) -> int | None:
     """Fewest GPUs of the given kind that hold it, in the sizes engines accept."""
-    gpu_bytes, shape = deployment.gpu_bytes, deployment.model.shape
-    if gpu_bytes is None or deployment.question.kv_cache_memory_bytes is not None:
+    gpu, shape = deployment.gpu, deployment.model.shape
+    if gpu is None or deployment.question.kv_cache_memory_bytes is not None:
         return None
     for tp in (1, 2, 4, 8, 16, 32):
         if (
             _parts(deployment.question, tp)
             and divides(shape, tp)
-            and _holds(deployment, deployment.engine(tp, gpu_bytes))
+            and _holds(deployment, deployment.engine(tp, gpu))
         ):
             return tp
     return None
@@ -106,7 +106,7 @@ def _smallest_gpu(deployment: Deployment) -> str | None:
     while low < high:
         middle = (low + high) // 2
         candidate = deployment.engine(
-            deployment.question.tp, known[middle].total_bytes, name=deployment.engine_name or "vllm"
+            deployment.question.tp, known[middle], name=deployment.engine_name or "vllm"
         )
         if _holds(deployment, candidate):
             high = middle

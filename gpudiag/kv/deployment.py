@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 
 from gpudiag.kv.cache import Stage, stages
+from gpudiag.kv.catalogue import Gpu
 from gpudiag.kv.dtypes import CacheDtype, cache_dtype
 from gpudiag.kv.engines import engine_class
 from gpudiag.kv.engines.base import Engine, Setup
@@ -36,11 +37,11 @@ class Deployment:
         self.known_weights: dict[int, int] = {}
         self.model = read_model(question)
         self.form = weight_format(self.model.config, self._weights_dtype())
-        self.gpu_name, self.gpu_bytes, self.gpu_source = read_gpu(question.gpu)
+        self.gpu = read_gpu(question.gpu)
         self.tokens = question.tokens or question.max_model_len or self._default_tokens()
         self.engine_name = question.engine
         of_vllm = question.dcp > 1 or question.enable_prefix_caching is not None
-        if self.engine_name is None and (self.gpu_bytes or question.kv_cache_memory_bytes or of_vllm):
+        if self.engine_name is None and (self.gpu or question.kv_cache_memory_bytes or of_vllm):
             self.engine_name = "vllm"
         if self.engine_name == "sglang":
             self.model = as_sglang_keeps(self.model)
@@ -52,13 +53,19 @@ class Deployment:
         check_pool(question.kv_cache_memory_bytes, self.gpu_bytes)
 
     @property
+    def gpu_bytes(self) -> int | None:
+        return self.gpu.total_bytes if self.gpu else None
+
+    @property
+    def gpu_source(self) -> str | None:
+        return self.gpu.source if self.gpu and self.gpu.verified else None
+
+    @property
     def per_replica(self) -> int:
         """Requests on the data-parallel replica that has most."""
         return -(-self.question.requests // self.question.replicas)
 
-    def engine(
-        self, tp: int, gpu_bytes: int | None, dtype: str | None = None, name: str | None = None
-    ) -> Engine:
+    def engine(self, tp: int, gpu: Gpu | None, dtype: str | None = None, name: str | None = None) -> Engine:
         """The engine on such GPUs, with another cache or another engine where these are named."""
         question = self.question
         setup = Setup(
@@ -69,8 +76,9 @@ class Deployment:
             dp=question.dp,
             dcp=question.dcp,
             attn_dp=question.attn_dp,
-            gpu_bytes=gpu_bytes,
-            gpu_name=self.gpu_name if gpu_bytes == self.gpu_bytes else None,
+            gpu_bytes=gpu.total_bytes if gpu else None,
+            gpu_reserved_bytes=gpu.reserved_bytes if gpu else 0,
+            gpu_name=gpu.name if gpu and gpu is self.gpu else None,
             gpu_memory_utilization=question.gpu_memory_utilization,
             max_model_len=question.max_model_len,
             max_num_seqs=question.max_num_seqs,

@@ -70,14 +70,11 @@ def as_sglang_keeps(model: Model) -> Model:
     return model._replace(shape=replace(model.shape, layers=layers))
 
 
-def read_gpu(asked: str | float | None) -> tuple[str | None, int | None, str | None]:
-    """(name, bytes, source) of a GPU named or given in GiB."""
-    if asked is None:
-        return None, None, None
-    if isinstance(asked, str):
-        entry = catalogue.find_gpu(asked)
-        return entry.name, entry.total_bytes, entry.source if entry.verified else None
-    return f"{asked:g} GiB", round(asked * GIB), None
+def read_gpu(asked: str | float | None) -> catalogue.Gpu | None:
+    """The GPU named or given in GiB. Of a number all is taken to be CUDA's."""
+    if asked is None or isinstance(asked, str):
+        return None if asked is None else catalogue.find_gpu(asked)
+    return catalogue.Gpu(f"{asked:g} GiB", (), round(asked * GIB), "", False, False, 0)
 
 
 def rotary_table(model: Model) -> int:

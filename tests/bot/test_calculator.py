@@ -87,7 +87,7 @@ def test_of_a_node_it_is_said_what_is_in_use_there(lang: str, said: str) -> None
     [
         (
             "en",
-            "1.2 GiB a GPU of KV cache, does not fit on 2 × RTX-4090: 48.5 GiB a GPU more than the engine",
+            "1.2 GiB a GPU of KV cache, does not fit on 2 × RTX-4090: 47.2 GiB a GPU more than the engine",
         ),
         ("ko", "KV 캐시 GPU당 1.2 GiB, 2 × RTX-4090 카드에 들어가지 않습니다"),
     ],

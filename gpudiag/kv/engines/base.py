@@ -28,6 +28,7 @@ class Setup(NamedTuple):
     dcp: int = 1
     attn_dp: int = 1
     gpu_bytes: int | None = None
+    gpu_reserved_bytes: int = 0
     gpu_name: str | None = None
     gpu_memory_utilization: float | None = None
     max_model_len: int | None = None
@@ -41,6 +42,11 @@ class Setup(NamedTuple):
     prefix_caching: bool | None = None
     matrix_dtype: str | None = None
     unified: bool | None = None
+
+    @property
+    def shown_bytes(self) -> int | None:
+        """What CUDA shows of the GPU: less than nvidia-smi by what the driver keeps."""
+        return None if self.gpu_bytes is None else self.gpu_bytes - self.gpu_reserved_bytes
 
     @property
     def attention_tp(self) -> int:

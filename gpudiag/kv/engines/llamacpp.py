@@ -90,12 +90,12 @@ class LlamaCpp(Engine):
         setup = self.setup
         if setup.gpu_bytes is None:
             return Budget(pool_bytes=setup.pool_bytes)
-        compute = self._compute_buffer()
+        compute, outside = self._compute_buffer(), GIB // 2 + setup.gpu_reserved_bytes
         pool = setup.pool_bytes
         if pool is None and setup.weights_bytes is not None:
-            pool = setup.gpu_bytes - setup.weights_bytes - compute - GIB // 2
+            pool = setup.gpu_bytes - setup.weights_bytes - compute - outside
         limits = (GIB // 8, 8 * GIB)
-        return Budget(setup.gpu_bytes, compute, limits, GIB // 2, None, pool, notes=(note("llama-room"),))
+        return Budget(setup.gpu_bytes, compute, limits, outside, None, pool, notes=(note("llama-room"),))
 
     def _compute_buffer(self) -> int:
         """Logits of a micro batch in f32 and a few hidden states."""

@@ -46,11 +46,12 @@ class PagedEngine(Engine):
         if setup.gpu_bytes is None or setup.weights_bytes is None:
             return Budget(pool_bytes=setup.pool_bytes)
         share = setup.gpu_memory_utilization or self.default_utilization or 0.9
-        free = setup.gpu_bytes - setup.weights_bytes - CONTEXT
-        room = self._room(free, share, setup.gpu_bytes)
+        outside = CONTEXT + setup.gpu_reserved_bytes
+        free = setup.gpu_bytes - setup.weights_bytes - outside
+        room = self._room(free, share, setup.gpu_bytes - setup.gpu_reserved_bytes)
         pool = setup.pool_bytes if setup.pool_bytes is not None else room
         said = note(self.rule, share=share, engine=self.name)
-        return Budget(None, free - room, None, CONTEXT, None, pool, notes=(said,))
+        return Budget(None, free - room, None, outside, None, pool, notes=(said,))
 
     def _room(self, free: int, share: float, total: int) -> int:
         return int(free * share) if free > 0 else free

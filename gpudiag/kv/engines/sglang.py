@@ -134,7 +134,8 @@ class Sglang(Engine):
         if setup.gpu_bytes is None or setup.weights_bytes is None:
             return Budget(pool_bytes=setup.pool_bytes)
         share = setup.gpu_memory_utilization or self._static_fraction(setup.gpu_bytes)
-        before = max(0, setup.gpu_bytes - self._before_loading(setup.gpu_bytes))
+        gone = setup.gpu_reserved_bytes + self._before_loading(setup.gpu_bytes)
+        before = max(0, setup.gpu_bytes - gone)
         requested = math.ceil(before * share)
         room = requested - setup.weights_bytes
         state_pool = None
@@ -151,6 +152,7 @@ class Sglang(Engine):
     def _before_loading(self, total: int) -> int:
         """What is gone before weights are loaded: the share is taken of what is free then.
 
+        It comes on top of what the driver keeps.
         Start logs: 0.6 GiB on an RTX 4090 (also with tp 2), 0.75 on one H100, 2.2 on four.
         """
         linked = self.setup.tp > 1 and total >= BIG_GPU

@@ -37,6 +37,7 @@ CHECKPOINTS_SINCE = {"mamba2": (0, 32), "gated delta": (0, 33), "kda": (0, 32)}
 WITHOUT_CHECKPOINTS = ("KimiLinear",)
 HYBRID_LATENT_128_SINCE = (0, 27)
 BIG_GPU = 70 * GIB
+WITHOUT_NVLINK = ["A2", "A10", "A10G", "A40", "GTX", "L4", "L20", "L40", "L40S", "P40", "RTX", "T4", "TITAN"]
 LARGE_GPU = 160 * GIB
 
 
@@ -263,17 +264,18 @@ class Vllm(Engine):
 
     def budget(self) -> Budget:
         setup = self.setup
-        if setup.gpu_bytes is None:
+        shown = setup.shown_bytes
+        if shown is None:
             return Budget(pool_bytes=setup.pool_bytes)
         share = setup.gpu_memory_utilization or self.default_utilization
-        requested = math.ceil(setup.gpu_bytes * share)
+        requested = math.ceil(shown * share)
         low, activation, high = self._activation()
         outside, graphs = self._non_torch(), GIB
         before = setup.version is None or setup.version >= GRAPHS_BEFORE_POOL_SINCE
         pool = setup.pool_bytes
         if pool is None and setup.weights_bytes is not None:
             pool = requested - setup.weights_bytes - activation - outside - (graphs if before else 0)
-        notes = [note("vllm-ceiling", share=share), note("vllm-activation")]
+        notes = [note("vllm-ceiling", share=share, total=shown / GIB), note("vllm-activation")]
         if setup.max_num_seqs is None or setup.max_num_batched_tokens is None:
             notes.append(note("vllm-defaults", sequences=self.sequences, tokens=self.batched_tokens))
         if not before:
@@ -304,9 +306,14 @@ class Vllm(Engine):
         return int((SORTED_LOGITS - LOGITS) * self.sequences * self.shape.vocabulary * 4)
 
     def _non_torch(self) -> int:
-        """NCCL and driver context beyond torch, measured on H100 with vLLM 0.19."""
+        """NCCL and driver context beyond torch, measured on H100 with vLLM 0.19.
+
+        NCCL allocates little where no NVLink is: logs of two, four and sixteen 3090s or 4090s.
+        """
         if self.setup.pp > 1 and self.setup.tp == 1:
             return int(0.07 * GIB)
+        if self.setup.tp > 1 and (self.setup.gpu_name or "").split("-")[0] in WITHOUT_NVLINK:
+            return int(0.4 * GIB)
         by_tp = {1: 0.25, 2: 2.07}
         return int(by_tp.get(self.setup.tp, 2.17) * GIB)
 

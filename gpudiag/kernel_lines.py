@@ -176,6 +176,8 @@ class _Group:
         known.last_at = event.at if event.at is not None else known.last_at
         known.pid = known.pid if known.pid is not None else event.pid
         known.process = known.process or event.process
+        if known.kind == "aer" and "nvidia" in event.text and "nvidia" not in known.text:
+            known.text = event.text  # a bridge reported first: this line says whose device it is
         if event.fatal is not None:
             known.fatal = bool(known.fatal) or event.fatal
         self.last = event.clock_seconds

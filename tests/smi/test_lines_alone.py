@@ -114,6 +114,7 @@ LITTLE = {  # what little a line tells
     "pod_probe": 'Liveness probe failed: Get "http://10.1.2.3:8000/health": context deadline exceeded',
     "laptop_power": "nvidia-powerd[1111]: ERROR! Client (presumably SBIOS) has requested to disable Dynamic Boost DC controller",
     "nodes_offer": "NODE     GPUS\ngpu-01   8\ngpu-02   <none>",
+    "tool_hangs": "subprocess.TimeoutExpired: Command '['nvidia-smi', '-q']' timed out after 30 seconds",
     "partly_on_cpu": "gemma3:27b    a418f5838eaf    22 GB    31%/69% CPU/GPU    4096    4 minutes from now",
     "bus_no_answer": "3b:00.0 3D controller: NVIDIA Corporation GA102GL [A10] (rev ff)",
 }
@@ -315,6 +316,40 @@ def test_pods_that_fail_for_several_reasons_get_a_note_each() -> None:
 
     assert lines("en")["oom_kill"].headline == said.verdict["headline"]
     assert [lines("en")[kind].beside for kind in ("pod_evicted", "pod_crash_loop")] == said.notes[1:]
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [("OUT_OF_ME+", "oom_kill"), ("TIMEOUT", "slurm_time_limit"), ("NODE_FAIL", "slurm_node_failed")],
+)
+def test_how_a_job_ended_is_read_from_the_accounting(state: str, kind: str) -> None:
+    said = diagnosis(f"JobID           State ExitCode    Elapsed\n81301.batch  {state}    0:125   00:12:11\n")
+
+    assert lines("en")[kind].headline == said.verdict["headline"]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("Worker proc VllmWorker-1 died unexpectedly, shutting down executor.", "engine_dead"),
+        ("Scheduler watchdog timeout (self.watchdog_timeout=300, self.soft=False)", "engine_stalled"),
+        (
+            "nv-fabricmanager[2111]: interface version 580.82.07 don't match with driver version",
+            "fabric_manager",
+        ),
+    ],
+)
+def test_the_same_is_told_by_other_programs(line: str, kind: str) -> None:
+    assert lines("en")[kind].headline == diagnosis(line).verdict["headline"]
+
+
+def test_a_fatal_error_of_the_bus_is_the_gpus_also_where_a_bridge_reports_it_first() -> None:
+    said = diagnosis(
+        "pcieport 0000:40:01.1: AER: Multiple Uncorrected (Fatal) error message received from 0000:41:00.0\n"
+        "nvidia 0000:41:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer\n"
+    )
+
+    assert ("critical", "pcie-errors") == (said.verdict["severity"], said.verdict["rule"])
 
 
 def test_pods_that_run_are_nothing_of_a_gpu() -> None:

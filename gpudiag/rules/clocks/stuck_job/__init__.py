@@ -11,6 +11,8 @@ from gpudiag.window import W2, W5, W7D, W15, EngineWindow, GpuWindow, NotMeasure
 IDLE_SHARE_OF_LIMIT = 0.10  # where this GPU was never seen idle
 CLEARLY_WORKING_SHARE = 0.6  # of the limit: no card idles so high that this could be little
 STILL_BYTES_PER_SECOND = 50e6
+SAME_MEMORY_SHARE = 0.02  # of the card: ranks of one job differ by less
+LOADED_SHARE = 0.10  # of the card: GPUs that hold less may be alike because they are empty
 
 
 @rule(
@@ -44,6 +46,10 @@ def stuck_job(
     ceiling = _ceiling(gpu, max_power_share)
     if power.mean > ceiling:
         return None
+    if gpu.node.pasted and gpu.reading.memory_utilization_percent is None:
+        beside = _beside_one_that_rests(gpu, max_power_share)
+        if beside is not None:
+            return beside
     if _progress(gpu, max_memory_utilization_percent):
         return None
     if gpu.node.latest is not None and gpu.node.latest.source == "agent":
@@ -159,6 +165,42 @@ def _of(gpu: GpuWindow, ceiling: float) -> Fires:
         variant="suspect" if suspect is not None else None,
         words=_job_on(gpu) if suspect is None else {**_job_on(differs[0]), "suspect": suspect},
     )
+
+
+def _beside_one_that_rests(gpu: GpuWindow, max_power_share: float) -> Fires | None:
+    """A table tells no memory traffic, but ranks of a job hold the same: all spin at little power but one."""
+    held, total = gpu.now("memory_used_bytes"), gpu.now("memory_total_bytes")
+    alike = [
+        other
+        for other in gpu.node.gpus_in_order()
+        if other.reading.name == gpu.reading.name
+        and abs((other.reading.memory_used_bytes or 0) - held) <= SAME_MEMORY_SHARE * total
+    ]
+    if held < LOADED_SHARE * total or any(p.workload.kind == "engine" for g in alike for p in g.processes):
+        return None
+    resting = [other for other in alike if other.reading.utilization_percent == 0]
+    spinning = [other for other in alike if _spins_in_sample(other, max_power_share)]
+    if len(resting) != 1 or len(spinning) < 2 or len(spinning) + 1 != len(alike):
+        return None
+    return Fires(
+        (
+            measured("utilization_percent", gpu.now("utilization_percent")),
+            measured("power_watts", gpu.now("power_watts"), of=gpu.now("power_limit_watts")),
+            calculated("stuck_gpus", len(spinning), of=len(alike)),
+            calculated("suspect_gpu", resting[0].index),
+        ),
+        severity="warning",
+        confidence="possible",
+        variant="one-rests",
+        words={**_job_on(resting[0]), "suspect": resting[0].index},
+    )
+
+
+def _spins_in_sample(gpu: GpuWindow, max_power_share: float) -> bool:
+    reading = gpu.reading
+    if reading.utilization_percent is None or reading.power_watts is None or not reading.power_limit_watts:
+        return False
+    return reading.utilization_percent >= 95.0 and reading.power_watts <= _ceiling(gpu, max_power_share)
 
 
 def _share(gpu: GpuWindow, condition: str) -> float:

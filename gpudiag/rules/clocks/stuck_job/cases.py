@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpudiag.rule import Case
-from gpudiag.rules.pastes import one_sample
+from gpudiag.rules.pastes import one_sample, runs, sample, shown
 from gpudiag.rules.situations import GIB, Situation, vllm_processes
 from gpudiag.window import Window
 
@@ -64,6 +64,21 @@ def _unknown() -> Window:
     return s.passes(minutes=20).window
 
 
+def _table(*loads: float, name: str = "python") -> Window:
+    """A table of `nvidia-smi`: H100s that hold the same, each with its load, at little power."""
+    card = {"name": "NVIDIA H100 80GB HBM3", "power_limit_watts": 700.0, "memory_total_bytes": 80 * GIB}
+    gpus = (
+        shown(index, **card, utilization_percent=load, power_watts=122.0 if load else 75.0,
+              memory_used_bytes=66 * GIB)
+        for index, load in enumerate(loads)
+    )  # fmt: skip
+    processes = (
+        runs(pid=3000 + index, gpu=index, name=name, memory_used_bytes=65 * GIB)
+        for index in range(len(loads))
+    )
+    return sample(*gpus, processes=tuple(processes))
+
+
 CASES = [
     Case(
         "ranks spin and one of them is quiet",
@@ -104,6 +119,23 @@ CASES = [
         severity="warning",
         confidence="possible",
         variant="short",
+    ),
+    Case(
+        "a pasted table: all spin but one, which holds as much and rests",
+        lambda: _table(100.0, 100.0, 100.0, 0.0),
+        "fires",
+        severity="warning",
+        confidence="possible",
+        variant="one-rests",
+    ),
+    Case("a pasted table: two spin and two rest", lambda: _table(100.0, 100.0, 0.0, 0.0), "unjudged"),
+    Case(
+        "a pasted table: one of the others works by half", lambda: _table(100.0, 100.0, 50.0, 0.0), "unjudged"
+    ),
+    Case(
+        "a pasted table of servers, one of which is asked nothing",
+        lambda: _table(100.0, 100.0, 0.0, name="VLLM::EngineCore"),
+        "unjudged",
     ),
     Case(
         "a real load", lambda: _hung(quiet=None, power_watts=560.0, memory_utilization_percent=40.0), "clear"

@@ -34,13 +34,12 @@ _NO_SYSTEM = ("Overall Health", "Errors", "GPU", "GPU ID")
 
 def read_health(lines: Sequence[str]) -> tuple[list[FailedTest], bool, list[int]]:
     """The faults, whether there was a report at all, and the numbers of the lines."""
-    start = next(
-        (n for n, line in enumerate(lines) if len(line) < LONGEST_LINE and _OVERALL.search(line)), None
-    )
+    start = next((number for number, line in enumerate(lines) if "Overall Health" in line), None)
     if start is None:
         return [], False, []
-    overall = _OVERALL.search(lines[start])
-    assert overall is not None
+    overall = _OVERALL.search(lines[start][:LONGEST_LINE])
+    if overall is None:
+        return [], False, []
     faults: list[FailedTest] = []
     used = [start]
     gpu: int | None = None

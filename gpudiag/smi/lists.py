@@ -246,7 +246,7 @@ def read_holders(lines: Sequence[str]) -> tuple[list[Sheet], list[int]]:
     sheet, used = Sheet("apps"), []
     device: str | None = None
     for number, line in enumerate(lines):
-        if line.split()[:4] == ["USER", "PID", "ACCESS", "COMMAND"]:
+        if "ACCESS" in line and line.split()[:4] == ["USER", "PID", "ACCESS", "COMMAND"]:
             device = ""
             used.append(number)
             continue

@@ -342,3 +342,17 @@ def starved_training(minutes: float = 6, **host: Any) -> Situation:
     s.gpu(0).shows(utilization_percent=[0.0, 30.0, 0.0, 25.0], power_watts=140.0)
     s.machine(**host)
     return s.passes(minutes=minutes)
+
+
+def kernel_log_unreadable() -> Window:
+    """A host whose agent may not read the kernel log."""
+    s = Situation()
+    s.agent.kernel_log_readable = False
+    return s.passes(minutes=1).window
+
+
+def reasons_hidden() -> Window:
+    """A GPU that does not tell why its clocks are low."""
+    s = Situation()
+    s.gpu(0).hides("clocks_event_reasons")
+    return s.passes(minutes=6).window

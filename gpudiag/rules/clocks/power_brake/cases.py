@@ -2,7 +2,7 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import one_sample
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, reasons_hidden
 from gpudiag.window import Window
 
 
@@ -18,12 +18,6 @@ def _flicker() -> Window:
     s = Situation().passes(minutes=3)
     s.gpu(0).shows(clocks_event_reasons=[0x80] + [0x4] * 299)
     return s.passes(minutes=5).window
-
-
-def _no_reasons() -> Window:
-    s = Situation()
-    s.gpu(0).hides("clocks_event_reasons")
-    return s.passes(minutes=6).window
 
 
 CASES = [
@@ -45,5 +39,5 @@ CASES = [
     Case("one sample in five minutes", _flicker, "clear", gpu=None),
     Case("the slowdown bit alone", lambda: _braked(0x8), "clear", gpu=None),
     Case("the GPU's own power limit", lambda: _braked(0x4), "clear", gpu=None),
-    Case("the reasons cannot be read", _no_reasons, "unjudged", gpu=None),
+    Case("the reasons cannot be read", reasons_hidden, "unjudged", gpu=None),
 ]

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import one_sample
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, reasons_hidden
 from gpudiag.window import Window
 
 LOAD: dict[str, Any] = {
@@ -23,12 +23,6 @@ def _hot(clock: float = 1410.0, usual_minutes: float = 30, minutes: float = 6, r
     s.passes(minutes=usual_minutes)
     s.gpu(0).shows(**{**HOT, "clocks_event_reasons": reasons}, sm_clock_megahertz=clock)
     return s.passes(minutes=minutes).window
-
-
-def _no_reasons() -> Window:
-    s = Situation()
-    s.gpu(0).hides("clocks_event_reasons")
-    return s.passes(minutes=6).window
 
 
 def _counted(seconds: int) -> Window:
@@ -74,5 +68,5 @@ CASES = [
     ),
     Case("a full load at the power limit", lambda: _hot(reasons=0x4), "clear"),
     Case("cool and idle", lambda: Situation().passes(minutes=6).window, "clear"),
-    Case("the reasons cannot be read", _no_reasons, "unjudged"),
+    Case("the reasons cannot be read", reasons_hidden, "unjudged"),
 ]

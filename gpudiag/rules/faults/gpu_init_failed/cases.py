@@ -2,7 +2,7 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import kernel_lines
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, kernel_log_unreadable
 from gpudiag.window import Window
 
 FAILED = "NVRM: GPU 0000:{}:00.0: RmInitAdapter failed! (0x22:0x56:884)"
@@ -12,12 +12,6 @@ BOOT = "NVRM: gpuWaitForGfwBootComplete_TU102: failed to wait for GFW_BOOT: (pro
 def _logged(bus: str) -> Window:
     s = Situation(gpus=2)
     s.logs("init_failed", FAILED.format(bus), bus_id=f"0000:{bus}:00.0")
-    return s.passes(minutes=1).window
-
-
-def _unreadable() -> Window:
-    s = Situation()
-    s.agent.kernel_log_readable = False
     return s.passes(minutes=1).window
 
 
@@ -56,5 +50,5 @@ CASES = [
         lambda: kernel_lines("NVRM: The NVIDIA probe routine was not called for 3 device(s)."),
         "clear",
     ),
-    Case("the log cannot be read", _unreadable, "unjudged"),
+    Case("the log cannot be read", kernel_log_unreadable, "unjudged"),
 ]

@@ -2,18 +2,11 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import kernel_lines
-from gpudiag.rules.situations import Situation
-from gpudiag.window import Window
+from gpudiag.rules.situations import Situation, kernel_log_unreadable
 
 LINE = (
     "[{}.5] NVRM: Xid (PCI:0000:61:00): 119, pid=136522, name=nvidia-smi, Timeout waiting for RPC from GSP!"
 )
-
-
-def _unreadable() -> Window:
-    s = Situation()
-    s.agent.kernel_log_readable = False
-    return s.passes(minutes=1).window
 
 
 CASES = [
@@ -38,5 +31,5 @@ CASES = [
     ),
     Case("a page fault of a program", lambda: kernel_lines(LINE.format(1).replace("119", "31")), "clear"),
     Case("a quiet log", lambda: Situation().passes(minutes=1).window, "clear"),
-    Case("the log cannot be read", _unreadable, "unjudged"),
+    Case("the log cannot be read", kernel_log_unreadable, "unjudged"),
 ]

@@ -2,16 +2,9 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import kernel_lines
-from gpudiag.rules.situations import Situation
-from gpudiag.window import Window
+from gpudiag.rules.situations import Situation, kernel_log_unreadable
 
 LINE = "NVRM: Xid (PCI:0000:19:00): {}, pid='<unknown>', name=<unknown>, Auxiliary power"
-
-
-def _unreadable() -> Window:
-    s = Situation()
-    s.agent.kernel_log_readable = False
-    return s.passes(minutes=1).window
 
 
 CASES = [
@@ -25,5 +18,5 @@ CASES = [
     ),
     Case("another fault", lambda: kernel_lines(LINE.format(79)), "clear"),
     Case("a quiet log", lambda: Situation().passes(minutes=1).window, "clear"),
-    Case("the log cannot be read", _unreadable, "unjudged"),
+    Case("the log cannot be read", kernel_log_unreadable, "unjudged"),
 ]

@@ -2,18 +2,11 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import kernel_lines
-from gpudiag.rules.situations import Situation
-from gpudiag.window import Window
+from gpudiag.rules.situations import kernel_log_unreadable
 
 FATAL = "nvidia-nvswitch{}: SXid (PCI:0000:{}:00.0): 20034, Fatal, Link 48 LTSSM Fault Up"
 SOFT = "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 28006, Non-fatal, Link 46 MC TS crumbstore MCTO"
 LOST = "NVRM: Xid (PCI:0000:91:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
-
-
-def _unreadable() -> Window:
-    s = Situation()
-    s.agent.kernel_log_readable = False
-    return s.passes(minutes=1).window
 
 
 CASES = [
@@ -39,5 +32,5 @@ CASES = [
         gpu=None,
     ),
     Case("a lost GPU alone", lambda: kernel_lines(LOST), "clear", gpu=None),
-    Case("the log cannot be read", _unreadable, "unjudged", gpu=None),
+    Case("the log cannot be read", kernel_log_unreadable, "unjudged", gpu=None),
 ]

@@ -2,7 +2,7 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import kernel_lines
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, kernel_log_unreadable
 from gpudiag.window import Window
 
 LINE = "NVRM: Xid (PCI:0000:19:00): {}, pid={}, name=python3, {}"
@@ -20,12 +20,6 @@ def _logged(*numbers_and_pids: tuple[int, int], minutes_ago: float = 0) -> Windo
             process="python3",
         )
     return s.passes(minutes=1 + minutes_ago).window
-
-
-def _unreadable() -> Window:
-    s = Situation()
-    s.agent.kernel_log_readable = False
-    return s.passes(minutes=1).window
 
 
 CASES = [
@@ -74,5 +68,5 @@ CASES = [
     ),
     Case("a hardware fault", lambda: _logged((62, 4242)), "clear"),
     Case("an hour and a half later it is history", lambda: _logged((31, 4242), minutes_ago=90), "clear"),
-    Case("the log cannot be read", _unreadable, "unjudged"),
+    Case("the log cannot be read", kernel_log_unreadable, "unjudged"),
 ]

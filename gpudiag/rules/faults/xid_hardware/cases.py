@@ -3,7 +3,7 @@
 from gpudiag.rule import Case
 from gpudiag.rules.faults.asked import asked
 from gpudiag.rules.pastes import kernel_lines
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, kernel_log_unreadable
 from gpudiag.window import Window
 
 CHANGED = "NVRM: Xid (PCI:0000:19:00): 154, GPU recovery action changed {}"
@@ -38,12 +38,6 @@ def _by_log() -> Window:
     return s.passes(minutes=1).window
 
 
-def _unreadable() -> Window:
-    s = Situation()
-    s.agent.kernel_log_readable = False
-    return s.passes(minutes=1).window
-
-
 CASES = [
     Case("a micro-controller halted", lambda: _logged(62), "fires", severity="critical", confidence="proven"),
     Case(
@@ -73,5 +67,5 @@ CASES = [
     Case("a lost GPU has a rule of its own", lambda: _logged(79), "clear"),
     Case("an unknown number is not guessed at", lambda: _logged(999), "clear"),
     Case("a quiet log", lambda: Situation().passes(minutes=5).window, "clear"),
-    Case("the log cannot be read", _unreadable, "unjudged"),
+    Case("the log cannot be read", kernel_log_unreadable, "unjudged"),
 ]

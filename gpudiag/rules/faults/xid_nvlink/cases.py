@@ -2,7 +2,7 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import kernel_lines
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, kernel_log_unreadable
 from gpudiag.window import Window
 
 FATAL = "NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000)"
@@ -14,12 +14,6 @@ def _logged(minutes_after_boot: float) -> Window:
     s = Situation().passes(minutes=1)
     s.machine(booted_at=s.now - 60 * minutes_after_boot)
     s.logs("xid", FATAL, number=149, bus_id="0000:19:00", fatal=True)
-    return s.passes(minutes=1).window
-
-
-def _unreadable() -> Window:
-    s = Situation()
-    s.agent.kernel_log_readable = False
     return s.passes(minutes=1).window
 
 
@@ -50,5 +44,5 @@ CASES = [
     ),
     Case("clean-up that names no cause", lambda: kernel_lines(NAMED.split(" caused")[0]), "clear"),
     Case("a memory error", lambda: kernel_lines(FATAL.replace("149", "48")), "clear"),
-    Case("the log cannot be read", _unreadable, "unjudged"),
+    Case("the log cannot be read", kernel_log_unreadable, "unjudged"),
 ]

@@ -3,7 +3,7 @@
 from gpudiag.rule import Case
 from gpudiag.rules.faults.asked import asked
 from gpudiag.rules.pastes import kernel_lines
-from gpudiag.rules.situations import Situation
+from gpudiag.rules.situations import Situation, kernel_log_unreadable
 from gpudiag.window import Window
 
 LINE = "NVRM: Xid (PCI:0000:{}:00): {}, pid='<unknown>', name=<unknown>, Timeout waiting for RPC from GSP!"
@@ -27,12 +27,6 @@ def _reset_once() -> Window:
     return s.passes(minutes=1).window
 
 
-def _unreadable() -> Window:
-    s = Situation()
-    s.agent.kernel_log_readable = False
-    return s.passes(minutes=1).window
-
-
 CASES = [
     Case(
         "the firmware hung again a day after the reboot",
@@ -47,5 +41,5 @@ CASES = [
     Case("without a repair in between it is one fault that goes on", lambda: _twice(reboot=False), "clear"),
     Case("two weeks apart", lambda: _twice(hours=14 * 24), "clear"),
     Case("the same line again and again", lambda: kernel_lines(*[LINE.format("61", 119)] * 6), "clear"),
-    Case("the log cannot be read", _unreadable, "unjudged"),
+    Case("the log cannot be read", kernel_log_unreadable, "unjudged"),
 ]

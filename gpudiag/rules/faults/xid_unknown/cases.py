@@ -2,16 +2,9 @@
 
 from gpudiag.rule import Case
 from gpudiag.rules.pastes import kernel_lines
-from gpudiag.rules.situations import Situation
-from gpudiag.window import Window
+from gpudiag.rules.situations import kernel_log_unreadable
 
 LINE = "NVRM: Xid (PCI:0000:19:00): {}, pid='<unknown>', name=<unknown>, something new"
-
-
-def _unreadable() -> Window:
-    s = Situation()
-    s.agent.kernel_log_readable = False
-    return s.passes(minutes=1).window
 
 
 CASES = [
@@ -40,5 +33,5 @@ CASES = [
         lambda: kernel_lines("NVRM: GPU 0000:19:00.0: RmInitAdapter failed! Xid 185"),
         "clear",
     ),
-    Case("the log cannot be read", _unreadable, "unjudged"),
+    Case("the log cannot be read", kernel_log_unreadable, "unjudged"),
 ]

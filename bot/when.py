@@ -15,6 +15,13 @@ UNITS = {"s": 1, "초": 1, "m": 60, "분": 60, "h": 3600, "시": 3600, "d": 8640
 
 def exact(text: str, now: datetime, zone: tzinfo = UTC) -> datetime | None:
     """The moment in UTC, always before `now`; None when the text is no moment that has been."""
+    try:
+        return _exact(text, now, zone)
+    except OverflowError:  # before the year 1
+        return None
+
+
+def _exact(text: str, now: datetime, zone: tzinfo) -> datetime | None:
     text = text.strip().strip("?.,").removesuffix("에").strip()
     if found := AGO.match(text.lstrip("-").strip()):
         if text.endswith("ago") or text.startswith("-"):
@@ -25,7 +32,7 @@ def exact(text: str, now: datetime, zone: tzinfo = UTC) -> datetime | None:
         when = clock(text, now.astimezone(zone)) or datetime.fromisoformat(
             text.upper().replace("Z", "+00:00")
         )
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
     when = (when if when.tzinfo else when.replace(tzinfo=zone)).astimezone(UTC)
     if days:

@@ -97,10 +97,10 @@ def refuse(error: Exception, language: str | None) -> int:
     from gpudiag.cli.terminal import spoken
 
     if not isinstance(error, GpudiagError):
-        from gpudiag.cli.failed import sentence_of
+        from gpudiag.cli.failed import named
 
         _write_no_more()
-        error = sentence_of(error)
+        error = named(error)
     print(f"gpudiag: {error.said(spoken(language))}", file=sys.stderr)
     return error.exit_code
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpudiag.cli import sources, terminal
-from gpudiag.errors import GpudiagError
+from gpudiag.cli.failed import named
 from gpudiag.words import words
 
 SUMMARY = "one line, exit 0 ok or info, 1 warning, 2 critical, 3 unknown"
@@ -31,8 +31,8 @@ def run(options: argparse.Namespace) -> int:
             diagnosis = sources.from_api(options, language)
         else:
             diagnosis = sources.from_here(terminal.span("--for", options.seconds), options.config, language)
-    except (GpudiagError, OSError) as error:
-        said = error.said(terminal.spoken(options.lang)) if isinstance(error, GpudiagError) else str(error)
+    except Exception as error:  # a monitor reads this line, whatever failed
+        said = named(error).said(terminal.spoken(options.lang))
         if options.json:
             terminal.print_json({"severity": "unknown", "error": said})
         else:

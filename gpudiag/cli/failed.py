@@ -6,6 +6,7 @@ import sys
 import traceback
 from pathlib import Path
 
+from gpudiag.errors import GpudiagError
 from gpudiag.words.refusals import Refusal
 
 
@@ -15,8 +16,10 @@ class Failed(Refusal):
     exit_code = 3
 
 
-def sentence_of(error: Exception) -> Failed:
-    """The sentence; a developer's Python (`PYTHONDEVMODE=1`) shows the traceback, too."""
+def named(error: Exception) -> GpudiagError:
+    """The error with its sentence; a developer's Python (`PYTHONDEVMODE=1`) shows the traceback, too."""
+    if isinstance(error, GpudiagError):
+        return error
     if sys.flags.dev_mode:
         traceback.print_exception(error)
     if isinstance(error, OSError):

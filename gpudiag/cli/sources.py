@@ -45,6 +45,13 @@ def moment(text: str | None) -> str | None:
     """`--at`: ISO 8601, `15:43` (today, UTC), or `10m ago`; ISO 8601 for the API."""
     if text is None:
         return None
+    try:
+        return _moment(text)
+    except (ValueError, OverflowError):  # no date, or one before the year 1
+        raise BadTarget("no-such-time", text=text) from None
+
+
+def _moment(text: str) -> str:
     now = datetime.now(UTC)
     ago = re.fullmatch(r"(\d+)\s*([smhd])(?:\s+ago)?", text.strip())
     if ago:
@@ -54,10 +61,7 @@ def moment(text: str | None) -> str | None:
     if clock:
         at = now.replace(hour=int(clock[1]), minute=int(clock[2]), second=int(clock[3] or 0), microsecond=0)
         return (at if at <= now else at - timedelta(days=1)).isoformat()
-    try:
-        at = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise BadTarget("no-such-time", text=text) from None
+    at = datetime.fromisoformat(text.strip())
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
 
 

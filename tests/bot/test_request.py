@@ -178,6 +178,8 @@ NOW = datetime(2026, 11, 29, 16, 0, tzinfo=UTC)
         ("2027-01-01", None),
         ("25:99", None),
         ("soon", None),
+        ("999999d ago", None),
+        ("0001-01-01T00:00:00+14:00", None),
         ("", None),
     ],
 )

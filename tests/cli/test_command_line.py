@@ -49,6 +49,7 @@ def test_help_of_a_command_is_the_commands_help(capsys: pytest.CaptureFixture[st
         (["why", "node-3", "--token-file", "/nowhere/token"], "token file /nowhere/token cannot be read"),
         (["why", "--lang", "xx"], "--lang wants en or ko; got 'xx'"),
         (["why", "--for", "soon"], "--for wants a span of time"),
+        (["why", "node-3", "--at", "99999999d"], "cannot read the time '99999999d'"),
         (["why", "--api", "http://127.0.0.1:9"], "The nodes: gpudiag ask --api http://127.0.0.1:9"),
         (["why", "--explain-rule", "gpu-fre"], "near: gpu-free"),
         (["why", "node-3", "--explain-rule", "gpu-free"], "--explain-rule looks at this machine"),
@@ -133,6 +134,17 @@ def test_an_empty_name_is_not_this_machine(
 def test_a_check_through_an_api_is_never_of_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--api", "http://127.0.0.1:9"]) == 3
     assert capsys.readouterr().out.startswith("GPU UNKNOWN - --api needs a NODE")
+
+
+def test_a_check_that_fails_over_a_bug_is_unknown_in_its_line(tmp_path: Path) -> None:
+    (tmp_path / "pynvml.py").write_text('raise RuntimeError("a broken copy")\n')
+    command = [sys.executable, "-c", "import sys; from gpudiag.cli import main; sys.exit(main())", "check"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 3
+    assert done.stdout.startswith("GPU UNKNOWN - gpudiag failed here (RuntimeError: a broken copy;")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_recording_names_the_page_that_can_be_read_here(

@@ -342,13 +342,23 @@ class SlackBot:
         """Whether this is new, over all workers: Slack delivers again, people press twice."""
         return key.endswith(":None") or self.state.first_time(key, time.time(), seconds)
 
-    def on_error(self, error: Exception, body: Json) -> None:
+    def on_error(self, error: Exception, body: Json) -> BoltResponse | None:
+        """Whoever typed a command reads that it failed, in the answer to the request itself."""
         # Nothing is sent from here: an error handler may run for requests that nobody has authorised.
-        log.error("slack: handling %s failed", body.get("type") or body.get("command"), exc_info=error)
+        reference = uuid.uuid4().hex[:8]
+        what = body.get("command") or body.get("type")
+        log.error("slack: handling %s failed (%s)", what, reference, exc_info=error)
+        if not body.get("command"):
+            return None
+        return BoltResponse(status=200, body=say(self.settings.lang, "e.ours", reference=reference))
 
     def handle(self, request: HttpRequest) -> Response:
         """One HTTP request that the guard let pass."""
-        return self.flask.handle(request)
+        try:
+            return self.flask.handle(request)
+        except (LookupError, TypeError, AttributeError, ValueError) as error:  # of no shape that Slack sends
+            log.error("slack: a request was not understood (%s: %s)", type(error).__name__, error)
+            return Response("not understood", 400, {"X-Slack-No-Retry": "1"}, mimetype="text/plain")
 
 
 class SocketMode:

@@ -114,17 +114,33 @@ def test_an_oversized_request_is_refused_unread(bot: Running, slack, api):
 
 
 @pytest.mark.parametrize(
-    "body", [b"\xff\xfe", b"payload=%7B", b"payload=[]", b"{", b"", b"payload=null", b"a=%ff"]
-)
-def test_signed_nonsense_harms_nobody(bot: Running, slack, api, body: bytes):
+    "body",
+    [
+        b"\xff\xfe", b"payload=%7B", b"payload=[]", b"{", b"", b"payload=null", b"a=%ff",
+        b"payload=%7B%22type%22%3A5%7D", b'{"type":"event_callback","team_id":"T0001","event":5}',
+        b'{"type":"event_callback","team_id":"T0001","event":{}}',
+        b"payload=%7B%22type%22%3A%22block_actions%22%2C%22team%22%3A%22T0001%22%2C%22actions%22%3A5%7D",
+    ],
+)  # fmt: skip
+def test_signed_nonsense_harms_nobody(bot: Running, slack, api, caplog, body: bytes):
     way = ByHttp(bot.url)
     headers = {**FORM, **way.signature(body.decode("utf-8", "replace"))}
     kind = {"content-type": "application/json"} if body[:1] == b"{" else FORM
     reply = way.raw(body, {**headers, **kind})
 
-    assert reply.status < 600
+    assert reply.status < 500
+    assert "Traceback" not in caplog.text
     assert nothing_went_out(slack, api)
     assert Person(slack, way).asks("why node-3").blocks
+
+
+def test_a_command_that_fails_over_its_request_is_answered_with_a_word(bot: Running, caplog):
+    form = {"command": "/gpu", "text": "why node-3", "team_id": "T0001", "user_id": "U0001"}  # and no channel
+    reply = ByHttp(bot.url).send(form, None)
+
+    assert reply.status == 200
+    assert "Something went wrong in the bot" in str(reply.body)
+    assert "handling /gpu failed" in caplog.text
 
 
 def test_a_foreign_response_url_is_not_used(settings, slack: SlackDouble, api: RecordedApi):

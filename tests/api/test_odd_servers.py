@@ -125,6 +125,25 @@ def test_whatever_a_busy_server_asks_for_the_wait_is_bounded(said: bytes) -> Non
         assert 0 <= caught.value.retry_after <= 300
 
 
+@pytest.mark.parametrize(
+    ("status", "blamed"),
+    [
+        (404, "is the address right"),
+        (415, "without a reason"),
+        (429, "without a reason"),
+        (500, "without a reason"),
+        (502, "without a reason"),
+    ],
+)
+def test_a_bare_status_puts_the_address_in_doubt_only_where_it_may_be_wrong(status: int, blamed: str) -> None:
+    head = f"HTTP/1.1 {status} Because\r\nContent-Length: 0\r\n\r\n".encode()
+    with answering(lambda asked: asked.sendall(head)) as url:
+        client = Client(url)
+
+        with client, pytest.raises(ApiError, match=blamed):
+            client.nodes()
+
+
 AUTHORITY = """[ca]
 default_ca = own
 [own]

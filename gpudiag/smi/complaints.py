@@ -78,7 +78,7 @@ ERRORS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("cuda_fault", "cudnn_status_execution_failed cublas_status_execution_failed",
          r"\b(?:CUBLAS|CUDNN)_STATUS_EXECUTION_FAILED"),
         ("kernel_resources", "resource:", r"out of resource: ?(?:shared memory|threads|registers|tensor memory)"),
-        ("toolkit_too_old", "gpu-name gpu-architecture architecture", r"ptxas fatal .{0,20}Value 'sm_\w+' is not defined for option|Unsupported gpu architecture 'compute_"),
+        ("toolkit_too_old", "ptxas architecture", r"ptxas fatal .{0,20}Value 'sm_\w+' is not defined for option|Unsupported gpu architecture 'compute_"),
         ("vfio_no_reset", "vfio-pci", r"vfio-pci .{0,80}(?:not ready|giving up|Unable to change power state|device inaccessible)"),
         ("other_driver", "bound probe", r"NVRM: .{0,60}already bound to (?:nouveau|vfio-pci|nvidiafb|rivafb)|NVRM: The NVIDIA probe routine was not called"),
         ("driver_no_memory", "nv_err_no_memory", r"NVRM: .{0,200}NV_ERR_NO_MEMORY"),
@@ -100,7 +100,7 @@ ERRORS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("container_refused", "container-cli", r"nvidia-container-cli: [a-z ]{3,40} error"),
         ("pod_without_gpu", "nvidia.com/",
          r"Insufficient nvidia\.com/|requested number of devices unavailable for nvidia\.com/"),
-        ("pod_refused", "allocate unexpectedadmission", r"\bUnexpectedAdmissionError\b|\bAllocate failed due to\b"),
+        ("pod_refused", "failed unexpectedadmission", r"\bUnexpectedAdmissionError\b|\bAllocate failed due to\b"),
         ("pod_pending", "nodes pending",
          r"\d+/\d+ nodes are available: |\s\d+/\d+\s+Pending\s+\d"),
         ("pod_evicted", "evicted resource: ephemeral",
@@ -274,7 +274,7 @@ def complaints_of(lines: Sequence[str]) -> Complaints:
 
 def _kinds_of(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """(number of the line, kind) of each line that complains."""
-    text = "\n".join(lines).lower()
+    text = "\n".join(dict.fromkeys(lines)).lower()  # a log says the same again and again
     there = {word for word in _WORDS if word in text}
     errors = [error for error in ERRORS if not there.isdisjoint(error[1])] if there else []
     for number, line in enumerate(lines if errors else ()):

@@ -7,6 +7,7 @@ gates in `given`; where one of them is closed, the rule is clear by what is meas
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from gpudiag.window import W2, W5, GpuWindow, NotMeasured, Window
 from gpudiag.workloads import AT_REST
@@ -112,19 +113,25 @@ def _of_users(gpu: GpuWindow) -> int:
     processes, engines, kinds, _ = gpu.users
     if not processes and not engines:
         return 0
-    bits = PROCESS
+    bits = _of_programs(kinds, bool(engines))
     if len(processes) > 1:
         bits |= SHARED
+    for engine in engines:
+        reading = engine.reading
+        if not reading.metrics_ok or reading.requests_running or reading.requests_waiting:
+            return bits | LOADED
+    return bits
+
+
+@cache
+def _of_programs(kinds: frozenset[str], engines: bool) -> int:
+    bits = PROCESS
     if kinds - NO_JOB:
         bits |= JOB
     if "training" in kinds:
         bits |= LOADED
     if "engine" in kinds or engines:
         bits |= ENGINE if engines else ENGINE | LOADED
-    for engine in engines:
-        reading = engine.reading
-        if not reading.metrics_ok or reading.requests_running or reading.requests_waiting:
-            return bits | LOADED
     return bits
 
 

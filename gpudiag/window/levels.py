@@ -119,13 +119,14 @@ class Level:
     rows), until nothing in it has moved for a whole round.
     """
 
-    __slots__ = ("at", "cells", "columns", "head", "rows", "seconds", "slots")
+    __slots__ = ("at", "cells", "columns", "gone", "head", "rows", "seconds", "slots")
 
     def __init__(self, columns: Columns, rows: int, slots: int) -> None:
         self.columns, self.rows, self.slots = columns, rows, slots
         self.at, self.seconds = array("d"), array("f")
         self.cells: list[bytes | array[float]] = []  # by column, from the first row on
         self.head = 0  # where the oldest row stands
+        self.gone = 0  # rows that were here before it
 
     def append(self, at: float, seconds: float, row: array[float]) -> None:
         """Add a row of all slots, in place of the oldest where the ring is full."""
@@ -135,6 +136,7 @@ class Level:
             if len(self.at) == self.rows:
                 del self.at[0]
                 del self.seconds[0]
+                self.gone += 1
                 self.head = (self.head + 1) % self.rows
                 if self.head == 0:
                     self._settle()
@@ -196,10 +198,12 @@ class Level:
 
     def steady(self, column: int) -> array[float] | None:
         """The value of each slot, where none has moved."""
-        kept = self.cells[column]
-        if not isinstance(kept, bytes):
+        kept, columns = self.cells[column], self.columns
+        if type(kept) is not bytes:
             return None
-        return self.columns.numbers(column, self.columns.cells(kept))
+        if columns.scales is None:
+            return array("f", kept)
+        return columns.numbers(column, columns.cells(kept))
 
     def are_one(self, column: int, other: int) -> bool:
         """Whether neither of two columns has moved, and both are the same."""
@@ -220,6 +224,12 @@ class Level:
             start, end, more = self.pieces(first)
             values = kept[base + start : base + end] + kept[base : base + more]
         return self.columns.numbers(column, values)
+
+    def moved(self, column: int, number: int) -> array[float]:
+        """Each slot's value of a column that has moved; row `number` is counted with those that are gone."""
+        kept = self.cells[column]
+        assert not isinstance(kept, bytes)
+        return kept[(self.head + number - self.gone) % self.rows :: self.rows]
 
     def values_by_slot(self, column: int, first: int = 0) -> list[array[float]]:
         """The same of every slot."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
+from operator import attrgetter
 
 import msgspec
 
@@ -73,7 +75,7 @@ class Window:
         self.processes: dict[tuple[int, float], ProcessWindow] = {}
         self.engines: dict[str, EngineWindow] = {}
         self.departed: deque[ProcessWindow] = deque(maxlen=DEPARTED_KEPT)  # had a GPU and ended
-        self._users: dict[int, Users] | None = None  # until the next snapshot
+        self._users: dict[int, Users] | None = None  # as long as nobody comes or goes
         self.host = HostWindow()
         self.host.node = self
         self.events: deque[KernelEvent] = deque(maxlen=EVENTS_KEPT)
@@ -115,7 +117,6 @@ class Window:
         self._add_host(snapshot, at, seconds, samples)
         for event in snapshot.events:
             self._add_event(event, at)
-        self._forget_users()
 
     def _period(self, snapshot: Snapshot) -> float:
         if snapshot.agent is not None:
@@ -178,9 +179,13 @@ class Window:
         if seen:
             processes = [(self.processes[key], reading) for key, reading in seen.items()]
             self._process_table.append(at, seconds, {p.track.slot: p.add(at, r) for p, r in processes})
+            if any(map(_changed, self.processes.values())):
+                self.forget_users()
+            self._largest_first()
 
     def _note_processes(self, seen: dict[tuple[int, float], ProcessReading]) -> None:
         """Some began or ended."""
+        self.forget_users()
         here = {key: process for key, process in self.processes.items() if key in seen}
         new = [key for key in seen if key not in here]
         self.departed.extend(p for k, p in self.processes.items() if k not in here and p.reading.gpus)
@@ -191,6 +196,7 @@ class Window:
 
     def _add_engines(self, snapshot: Snapshot, at: float, seconds: float) -> None:
         names: set[str] = set()
+        before = list(self.engines.values())
         for reading in snapshot.engines:
             if reading.name in names:  # older agents call two pods' servers alike, by their port
                 reading.name = f"{reading.name}:pid{reading.pid}"
@@ -202,6 +208,9 @@ class Window:
             if (reading.metrics_ok or reading.health_ok) and engine.served != engine.pids:
                 self._note_served(engine)
         self.engines = {k: e for k, e in self.engines.items() if e.last_seen == at}
+        engines = list(self.engines.values())
+        if engines != before or any(map(_changed, engines)):
+            self.forget_users()
 
     def _note_served(self, engine: EngineWindow) -> None:
         """Its processes got as far as to answer."""
@@ -247,10 +256,11 @@ class Window:
 
     @property
     def users(self) -> dict[int, Users]:
-        """Who is on each GPU that somebody is on; found once a snapshot."""
+        """Who is on each GPU that somebody is on."""
         users = self._users
         if users is None:
             users = self._users = self._find_users()
+            self._largest_first()
         return users
 
     def _find_users(self) -> dict[int, Users]:
@@ -264,21 +274,26 @@ class Window:
                     on.setdefault(gpu, []).append(process)
         engines: dict[int, list[EngineWindow]] = {}
         for engine in self.engines.values():
-            gpus = set(engine.reading.gpus or ())
-            for pid in engine.pids:
-                if pid in of_pid:
-                    gpus |= of_pid[pid]
-            for gpu in gpus:
+            named = set(engine.reading.gpus or ())
+            for gpu in named.union(*(of_pid[pid] for pid in engine.pids if pid in of_pid)):
                 engines.setdefault(gpu, []).append(engine)
-        return {gpu: _users(gpu, on.get(gpu, []), engines.get(gpu, [])) for gpu in on.keys() | engines.keys()}
+        return {gpu: _users(on.get(gpu, []), engines.get(gpu, [])) for gpu in on.keys() | engines.keys()}
 
-    def _forget_users(self) -> None:
+    def _largest_first(self) -> None:
+        for gpu, users in (self._users or {}).items():
+            if len(users.processes) > 1:
+                users.processes.sort(key=partial(_size_on, gpu))
+                if users.at_work is not users.processes:
+                    users.at_work.sort(key=partial(_size_on, gpu))
+
+    def forget_users(self) -> None:
+        """Somebody came or went, or is another than before."""
         self._users = None
         for gpu in self.gpus.values():
-            gpu.rest()
+            gpu.forget_users()
 
     def gpus_in_order(self) -> list[GpuWindow]:
-        return sorted(self.gpus.values(), key=lambda gpu: gpu.index)
+        return sorted(self.gpus.values(), key=attrgetter("index"))
 
     def gap(self, subject: str, metric: str) -> str | None:
         """Why a metric is absent from the latest snapshot, or None when nobody said."""
@@ -385,7 +400,6 @@ class Window:
 
     def rest(self) -> None:
         """Give back what was remembered while this node was judged."""
-        self._forget_users()
         for table in self._tables():
             table.rest()
         for engine in self.engines.values():
@@ -404,13 +418,18 @@ def _layout() -> bytes:
     return msgspec.msgpack.encode(["column by column", *tables])
 
 
-def _users(gpu: int, processes: list[ProcessWindow], engines: list[EngineWindow]) -> Users:
-    if len(processes) > 1:
-        processes.sort(key=lambda process: process.memory_on(gpu) or 0, reverse=True)
+def _users(processes: list[ProcessWindow], engines: list[EngineWindow]) -> Users:
     kinds = frozenset([process.workload.kind for process in processes])
     at_rest = not kinds.isdisjoint(AT_REST)
     at_work = [p for p in processes if p.workload.kind not in AT_REST] if at_rest else processes
     return Users(processes, engines, kinds, at_work)
+
+
+_changed = attrgetter("changed")
+
+
+def _size_on(gpu: int, process: ProcessWindow) -> tuple[int, int]:
+    return -(process.memory_on(gpu) or 0), process.reading.pid
 
 
 def _samples_in(snapshot: Snapshot) -> int:

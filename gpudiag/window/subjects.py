@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gpudiag.model import (
@@ -129,7 +130,7 @@ class GpuWindow(Subject):
         self._rises: dict[str, list[tuple[float, float]]] = {}
         self._rising: tuple[Any, ...] | None = None  # fast counters as they stood
         self._counted: tuple[Any, ...] = NO_COUNTERS  # slow ones
-        self._users: Users | None = None  # until the next snapshot
+        self._users: Users | None = None  # as long as nobody comes or goes
 
     @property
     def unread(self) -> bool:
@@ -159,6 +160,8 @@ class GpuWindow(Subject):
         if reading.recovery_action or self._asked is not None:
             self._ask(at, reading.recovery_action)
         reading.samples = None  # they live in the track from now on
+        if reading.index != self.index:
+            self.node.forget_users()
         self.reading, self.index = reading, reading.index
         self._rising, self._counted = rising, counters
         self.present, self.last_seen = True, at
@@ -231,13 +234,13 @@ class GpuWindow(Subject):
 
     @property
     def users(self) -> Users:
-        """Processes, engines and kinds of program on it; found once a snapshot."""
+        """Processes, engines and kinds of program on it."""
         users = self._users
         if users is None:
             users = self._users = self.node.users.get(self.index, NOBODY)
         return users
 
-    def rest(self) -> None:
+    def forget_users(self) -> None:
         self._users = None
 
     @property
@@ -274,20 +277,26 @@ class ProcessWindow(Subject):
         self.last_seen = 0.0
         self.first_seen = 0.0
         self.served = False  # it belongs to an engine that has answered
+        self.changed = True  # the newest reading calls it another program, or on other GPUs
         self.workload = workload_of(reading)
+        self._on = _used_by(reading)
+        self.gpus = self._find_gpus()  # indexes of those that it uses or holds open
 
     def add(self, at: float, reading: ProcessReading) -> list[float]:
         """Take note of what a snapshot says of it; returns the row for its track."""
-        if reading.command != self.reading.command or reading.frameworks != self.reading.frameworks:
-            self.workload = workload_of(reading)
-        self.reading, self.last_seen = reading, at
+        before, self.reading, self.last_seen = self.reading, reading, at
         self.first_seen = self.first_seen or at
+        self.changed = False
+        if reading.command != before.command or reading.frameworks != before.frameworks:
+            self.workload, self.changed = workload_of(reading), True
+        on = _used_by(reading)
+        if on != self._on or reading.open_devices != before.open_devices:
+            self._on, self.changed = on, True
+            self.gpus = self._find_gpus()
         return process_row(reading)
 
-    @property
-    def gpus(self) -> set[int]:
-        """Indexes of the GPUs that it uses or holds open."""
-        return {use.gpu for use in self.reading.gpus or ()}.union(self.reading.open_devices or ())
+    def _find_gpus(self) -> frozenset[int]:
+        return frozenset(self._on).union(self.reading.open_devices or ())
 
     def memory_on(self, gpu: int) -> int | None:
         total = None
@@ -303,6 +312,10 @@ class ProcessWindow(Subject):
         return value
 
 
+def _used_by(reading: ProcessReading) -> list[int]:
+    return [use.gpu for use in reading.gpus] if reading.gpus else []
+
+
 class EngineWindow(Subject):
     """One inference engine over time."""
 
@@ -312,6 +325,7 @@ class EngineWindow(Subject):
         self.last_seen = 0.0
         self.first_seen = 0.0
         self.served: set[int | None] = set()  # pids when it last answered
+        self.changed = True  # the newest reading names other processes or GPUs
         self._found: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}  # until the next snapshot
 
     @property
@@ -352,6 +366,7 @@ class EngineWindow(Subject):
         cells.append(NAN if running is None else float(running + (waiting or 0) >= 1))
         cells.append(NAN if waiting is None else float(waiting >= 1))
         self.track.table.append(at, seconds, {0: cells})
+        self.changed = _named_by(reading) != _named_by(self.reading)
         self.reading, self.last_seen = reading, at
         self.first_seen = self.first_seen or at
 
@@ -360,6 +375,9 @@ class EngineWindow(Subject):
         if value is None:
             raise NotMeasured(f"engine.{name}")
         return value
+
+
+_named_by = attrgetter("pid", "worker_pids", "gpus")
 
 
 class HostWindow(Subject):

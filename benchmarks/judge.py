@@ -41,14 +41,15 @@ def quickest(times: Sequence[float]) -> float:
     return min(statistics.median(times[i : i + TIMES]) for i in range(0, len(times), TIMES))
 
 
-def seconds_of(work: Callable[[], object]) -> float:
-    """Processor time of `work`."""
-    times = []
+def seconds_of(*works: Callable[[], object]) -> list[float]:
+    """Processor time of each of `works`, which are done by turns."""
+    times: list[list[float]] = [[] for _ in works]
     for _ in range(ROUNDS * TIMES):
-        before = time.process_time_ns()
-        work()
-        times.append((time.process_time_ns() - before) / 1e9)
-    return quickest(times)
+        for work, spent in zip(works, times, strict=True):
+            before = time.process_time_ns()
+            work()
+            spent.append((time.process_time_ns() - before) / 1e9)
+    return [quickest(spent) for spent in times]
 
 
 class _OffTheWire(Window):
@@ -80,15 +81,12 @@ def main() -> int:
         situation = build()
         window = situation.window
         following = iter(what_follows(situation))
-        fold = seconds_of(lambda: window.add(next(following)))  # noqa: B023
-
-        def judged(window: Window = window) -> object:
-            window.rest()  # as after a new snapshot
-            return judge(window, rules)
-
-        judging = seconds_of(judged)
+        fold, judging = seconds_of(
+            lambda: window.add(next(following)),  # noqa: B023
+            lambda: judge(window, rules),  # noqa: B023
+        )
         checkup = examine(window, rules)
-        worded = seconds_of(lambda: explain(checkup, "en", rules))  # noqa: B023
+        [worded] = seconds_of(lambda: explain(checkup, "en", rules))  # noqa: B023
         print(f"{name:32}{fold * 1e3:>7.3f} ms{judging * 1e3:>7.3f} ms{worded * 1e3:>7.3f} ms")
     return 0
 

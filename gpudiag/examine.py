@@ -58,7 +58,9 @@ class Ruleset:
         check_thresholds(chosen, thresholds or {})
         self.rules = tuple(_with(rule, (thresholds or {}).get(rule.id, {})) for rule in chosen)
         self.by_id = {rule.id: rule for rule in self.rules}
-        self.umbrellas = frozenset(rule.also for rule in self.rules if rule.also)
+        self.umbrella_of = {rule.id: rule.also for rule in self.rules if rule.also}
+        umbrellas = frozenset(self.umbrella_of.values())
+        self.places = {rule.id: (rule.rank, int(rule.id in umbrellas)) for rule in self.rules}
         self.of_fleet = tuple(rule for rule in self.rules if rule.subject == "fleet")
         self._asked: dict[tuple[str, int], tuple[Rule, ...]] = {}
         self._asks: dict[tuple[str, int], tuple[tuple[Rule, Ask], ...]] = {}
@@ -249,8 +251,8 @@ def precede(findings: list[Finding], rules: Ruleset) -> list[Finding]:
     kept = [f for f in findings if f.rule not in accounts or not _accounted_for(f, findings, rules)]
     found = {finding.rule for finding in findings}
     for finding in kept:
-        rule = rules.by_id.get(finding.rule)
-        named = [rule.also, *finding.explains] if rule and rule.also else finding.explains
+        umbrella = rules.umbrella_of.get(finding.rule)
+        named = [umbrella, *finding.explains] if umbrella else finding.explains
         if found.isdisjoint(named):
             finding.explains = []
             continue
@@ -292,10 +294,11 @@ def _accounted_for(finding: Finding, findings: list[Finding], rules: Ruleset) ->
 
 def precedence(finding: Finding, rules: Ruleset) -> tuple[int, int, int, str]:
     """Sort key: rank, umbrellas after their sub-causes, the node before its GPUs."""
-    rule = rules.by_id.get(finding.rule)
-    rank = rule.rank if rule else BLIND
-    gpu = -1 if finding.gpu is None else finding.gpu
-    return (rank, int(finding.rule in rules.umbrellas), gpu, finding.rule)
+    rank, is_umbrella = rules.places.get(finding.rule, _UNKNOWN)
+    return rank, is_umbrella, -1 if finding.gpu is None else finding.gpu, finding.rule
+
+
+_UNKNOWN = (BLIND, 0)  # a rule of another version
 
 
 def survives_silence(finding: Finding, rules: Ruleset) -> bool:

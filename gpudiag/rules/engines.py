@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from gpudiag.rule import Fires
@@ -22,24 +22,23 @@ def readable(node: Window) -> list[EngineWindow]:
 S = TypeVar("S")
 
 
-def each(subjects: Iterable[S], judge: Callable[[S], Fires | Iterable[Fires] | None]) -> Iterator[Fires]:
+def each(subjects: Iterable[S], judge: Callable[[S], Fires | Iterable[Fires] | None]) -> list[Fires]:
     """What `judge` says of each; one that cannot be told hides none of the others.
 
     Raises NotMeasured when nothing fires and something could not be told.
     """
+    found: list[Fires] = []
     absent: NotMeasured | None = None
-    fired = False
     for subject in subjects:
         try:
             outcome = judge(subject)
-            found = [outcome] if isinstance(outcome, Fires) else list(outcome or ())
+            if outcome is not None:
+                found += [outcome] if isinstance(outcome, Fires) else list(outcome)
         except NotMeasured as missing:
             absent = absent or missing.with_traceback(None)
-            continue
-        fired = fired or bool(found)
-        yield from found
-    if absent is not None and not fired:
+    if absent is not None and not found:
         raise absent
+    return found
 
 
 def serves(process: ProcessWindow) -> bool:

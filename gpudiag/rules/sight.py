@@ -24,8 +24,10 @@ def holds_nothing(gpu: GpuWindow) -> bool:
 
     A driver that starts for the question itself shows up to 100 % in its first sample.
     """
+    if not gpu.node.pasted:
+        return False
     used = gpu.reading.memory_used_bytes
-    return gpu.node.pasted and used is not None and used < NOTHING_BYTES and not gpu.processes
+    return used is not None and used < NOTHING_BYTES and not gpu.processes
 
 
 def confidence(gpu: GpuWindow, span: float = W5, full: Confidence = "likely") -> Confidence:

@@ -26,9 +26,11 @@ def power_capped_below_limit(
     capped = gpu.share("sw_power_cap", W5)
     if capped < min_capped_ratio:
         return None
-    power, limit = gpu.over("power_watts", W5).mean, gpu.now("power_limit_watts")
     clock, fastest = gpu.over("sm_clock_megahertz", W5), gpu.now("sm_clock_max_megahertz")
-    if power >= max_power_ratio * limit or clock.mean >= max_clock_ratio * fastest:
+    if clock.mean >= max_clock_ratio * fastest:
+        return None
+    power, limit = gpu.over("power_watts", W5).mean, gpu.now("power_limit_watts")
+    if power >= max_power_ratio * limit:
         return None
     if is_mobile(gpu):
         return None

@@ -1,7 +1,5 @@
 """A serving engine says of itself that it is not well, though its numbers can be read."""
 
-from collections.abc import Iterator
-
 from gpudiag.rule import STUCK, Fires, measured, rule
 from gpudiag.rules.engines import each, gpus_of, only_gpu, reached_at
 from gpudiag.window import W5, EngineWindow, NotMeasured, Window
@@ -20,9 +18,7 @@ from gpudiag.window import W5, EngineWindow, NotMeasured, Window
         "held-by-idle-process",
     ),
 )
-def health_check_fails(
-    node: Window, *, min_age_seconds: float = 600.0, min_failures: int = 3
-) -> Iterator[Fires]:
+def health_check_fails(node: Window, *, min_age_seconds: float = 600.0, min_failures: int = 3) -> list[Fires]:
     """A serving engine's health check says no."""
 
     def judged(engine: EngineWindow) -> Fires | None:

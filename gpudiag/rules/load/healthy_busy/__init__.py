@@ -169,7 +169,7 @@ def _answered(gpu: GpuWindow) -> tuple[Evidence, ...]:
 
 
 def _queues(gpu: GpuWindow) -> bool:
-    return any(engine.once(_has_queue) for engine in gpu.engines)
+    return True in [engine.once(_has_queue) for engine in gpu.engines]
 
 
 def _has_queue(engine: EngineWindow, min_waiting: float = 2.0, min_ratio: float = 0.25) -> bool:

@@ -1,7 +1,5 @@
 """A CPU core at 100 % beside an idle GPU: the engine's polling loop."""
 
-from collections.abc import Iterator
-
 from gpudiag.rule import HINT, Fires, measured, rule
 from gpudiag.rules.engines import asked, each, only_gpu
 from gpudiag.window import W5, EngineWindow, NotMeasured, ProcessWindow, Window
@@ -10,7 +8,7 @@ from gpudiag.window import W5, EngineWindow, NotMeasured, ProcessWindow, Window
 @rule(severity="ok", rank=HINT, given=("engine",))
 def idle_cpu_spin(
     node: Window, *, min_thread_percent: float = 90.0, min_quiet_share: float = 0.95
-) -> Iterator[Fires]:
+) -> list[Fires]:
     """A busy CPU core beside an idle GPU is the engine's polling loop."""
 
     def judged(engine: EngineWindow) -> Fires | None:

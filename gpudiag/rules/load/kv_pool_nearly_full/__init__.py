@@ -1,14 +1,12 @@
 """The KV pool is nearly full under load: the next step is waiting or preemption."""
 
-from collections.abc import Iterator
-
 from gpudiag.rule import CAPACITY, Fires, measured, rule
 from gpudiag.rules.engines import each, gpus_of, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
 
 
 @rule(severity="warning", rank=CAPACITY, given=("engine",), explains=("queue-building",))
-def kv_pool_nearly_full(node: Window, *, min_kv_used_ratio: float = 0.90) -> Iterator[Fires]:
+def kv_pool_nearly_full(node: Window, *, min_kv_used_ratio: float = 0.90) -> list[Fires]:
     """The KV cache is nearly full under load."""
 
     def judged(engine: EngineWindow) -> Fires | None:

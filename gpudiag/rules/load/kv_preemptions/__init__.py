@@ -1,7 +1,5 @@
 """The engine throws sequences out of the KV pool and computes them again."""
 
-from collections.abc import Iterator
-
 from gpudiag.rule import CAPACITY, Fires, measured, rule
 from gpudiag.rules.engines import each, gpus_of, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
@@ -14,9 +12,7 @@ from gpudiag.window import W5, EngineWindow, Window
     explains=("kv-pool-nearly-full", "queue-building"),
     clear_seconds=120.0,  # it looks back five minutes by itself
 )
-def kv_preemptions(
-    node: Window, *, min_minutes: int = 3, min_finished_share: float = 0.01
-) -> Iterator[Fires]:
+def kv_preemptions(node: Window, *, min_minutes: int = 3, min_finished_share: float = 0.01) -> list[Fires]:
     """The engine throws sequences out and recomputes them."""
 
     def judged(engine: EngineWindow) -> Fires | None:

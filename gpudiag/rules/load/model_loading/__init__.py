@@ -36,7 +36,8 @@ def model_loading(
     min_cpu_percent: float = 50.0,
 ) -> Fires | None:
     """A model or a job is starting."""
-    starting = [process for process in gpu.processes if _may_load(gpu, process)]
+    young = gpu.node.time - 2 * W30
+    starting = [p for p in gpu.processes if (p.reading.started_at or 0.0) >= young and _may_load(gpu, p)]
     if not starting:
         return None
     process = starting[0]
@@ -64,8 +65,6 @@ def _may_load(gpu: GpuWindow, process: ProcessWindow) -> bool:
     if process.workload.kind not in ("engine", "training", "python", "framework"):
         return False
     if process.reading.started_at is None or gpu.node.pasted:
-        return False
-    if gpu.node.time - process.reading.started_at > 2 * W30:
         return False
     server = _server_of(gpu, process)
     if server is not None:

@@ -1,7 +1,5 @@
 """Hardly any prompt begins like an earlier one, as far as the engine's cache can tell."""
 
-from collections.abc import Iterator
-
 from gpudiag.rule import HINT, Fires, measured, rule
 from gpudiag.rules.engines import each, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
@@ -10,7 +8,7 @@ from gpudiag.window import W5, EngineWindow, Window
 @rule(severity="info", rank=HINT, maturity="experimental", given=("engine",))
 def prefix_cache_cold(
     node: Window, *, max_hit_ratio: float = 0.05, min_queries: float = 1000.0
-) -> Iterator[Fires]:
+) -> list[Fires]:
     """Almost no prompt is reused."""
 
     def judged(engine: EngineWindow) -> Fires | None:

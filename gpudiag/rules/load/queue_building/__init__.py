@@ -1,6 +1,6 @@
 """More is asked of the replica than it can serve: the queue grows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gpudiag.model import Evidence
 from gpudiag.rule import CAPACITY, Fires, declared, measured, rule
@@ -16,7 +16,7 @@ def queue_building(
     min_running_share: float = 0.90,
     min_utilization_percent: float = 80.0,
     max_kv_used_ratio: float = 0.90,
-) -> Iterator[Fires]:
+) -> list[Fires]:
     """Demand exceeds what this replica serves."""
 
     def judged(engine: EngineWindow) -> Fires | None:

@@ -1,7 +1,5 @@
 """Requests wait although the KV pool has room: a setting is the limit."""
 
-from collections.abc import Iterator
-
 from gpudiag.rule import CAPACITY, Fires, declared, measured, rule
 from gpudiag.rules.engines import each, gpus_of, only_gpu, readable
 from gpudiag.window import W5, EngineWindow, Window
@@ -10,7 +8,7 @@ from gpudiag.window import W5, EngineWindow, Window
 @rule(severity="info", rank=CAPACITY, given=("engine",))
 def queue_with_free_kv(
     node: Window, *, min_waiting_share: float = 0.8, max_kv_used_ratio: float = 0.70
-) -> Iterator[Fires]:
+) -> list[Fires]:
     """Requests queue although the KV pool has room."""
 
     def judged(engine: EngineWindow) -> Fires | None:

@@ -1,6 +1,5 @@
 """Requests are in the engine and no token comes out."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpudiag.model import EngineReading, Evidence
@@ -44,7 +43,7 @@ def serving_wedged(
     min_loaded_share: float = 0.95,
     max_power_share: float = 0.5,
     max_slow_share: float = 0.05,
-) -> Iterator[Fires]:
+) -> list[Fires]:
     """Requests are in the engine but no token comes out."""
 
     def judged(engine: EngineWindow) -> Fires | None:

@@ -1,7 +1,5 @@
 """Users wait longer than usual for the first token."""
 
-from collections.abc import Iterator
-
 from gpudiag.rule import CAPACITY, Fires, measured, rule
 from gpudiag.rules.engines import each, gpus_of, only_gpu, readable
 from gpudiag.window import W5, W6H, W7D, EngineWindow, Window
@@ -16,7 +14,7 @@ def slow_first_token(
     min_requests: float = 30.0,
     min_seconds: float = 0.5,
     warn_seconds: float = 5.0,
-) -> Iterator[Fires]:
+) -> list[Fires]:
     """Users wait for the first token: prefill or queue, not decoding."""
 
     def judged(engine: EngineWindow) -> Fires | None:

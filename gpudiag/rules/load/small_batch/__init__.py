@@ -15,7 +15,8 @@ def small_batch(
     max_tensor_ratio: float = 0.10,
 ) -> Fires | None:
     """Each step carries too little work."""
-    engines = [e for e in gpu.engines if e.once(_few, max_running, max_running_share)]
+    calm = [e for e in gpu.engines if (e.reading.requests_running or 0) <= max_running]
+    engines = [e for e in calm if e.once(_few, max_running, max_running_share)]
     if not engines:
         return None
     gpu.require(W5)

@@ -14,10 +14,10 @@ def tp_spin_without_requests(
     min_utilization_percent: float = 95.0,
     max_power_share: float = 0.40,
     idle_power_share: float = 0.10,
-) -> Iterator[Fires]:
+) -> list[Fires]:
     """Tensor-parallel workers keep GPUs at 100 % although there are no requests."""
     if not node.engines:
-        return iter(())
+        return []
 
     def judged(engine: EngineWindow) -> Iterator[Fires]:
         reading = engine.reading

@@ -34,7 +34,7 @@ def kv_pool_reserved_idle(
         return _total_unseen(gpu, min_pool_bytes)
     total = gpu.now("memory_total_bytes")
     memory, lasting = gpu.over("memory_used_bytes", W5), W5
-    answer = bool(engines) and all(engine.once(alive) for engine in engines)
+    answer = bool(engines) and False not in [engine.once(alive) for engine in engines]
     change = memory.max - memory.min
     if answer and change > max_change_share * total:
         memory, lasting = gpu.over("memory_used_bytes", W2), W2  # it was reserved a short while ago
@@ -53,7 +53,7 @@ def kv_pool_reserved_idle(
     )
     if not answer:
         return _looks_like(seen, next((e for e in engines if not e.once(alive)), None))
-    if any(engine.once(asked, W5, max_kv_used_ratio) for engine in engines):
+    if True in [engine.once(asked, W5, max_kv_used_ratio) for engine in engines]:
         return None
     proof = engines[0].once(_alone) if len(engines) == 1 else _of(engines)
     if not gpu.covers(W5):

@@ -1,7 +1,5 @@
 """A process on a GPU is stuck in the kernel and cannot be ended."""
 
-from collections.abc import Iterator
-
 from gpudiag.rule import STUCK, Fires, measured, rule
 from gpudiag.rules.engines import each
 from gpudiag.rules.holders import name, owner
@@ -28,7 +26,7 @@ FILES = (
     rank=STUCK,
     explains=("memory-held-idle", "held-by-idle-process", "model-loading"),
 )
-def process_uninterruptible(node: Window, *, min_stuck_share: float = 0.9) -> Iterator[Fires]:
+def process_uninterruptible(node: Window, *, min_stuck_share: float = 0.9) -> list[Fires]:
     """A process is stuck in the kernel and holds the GPU."""
 
     def judged(process: ProcessWindow) -> Fires | None:

@@ -1,6 +1,5 @@
 """A process that was not expected uses this GPU."""
 
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from gpudiag.rule import MEMORY, Fires, measured, rule
@@ -9,28 +8,23 @@ from gpudiag.window import W5, GpuWindow, NotMeasured, ProcessWindow
 
 
 @rule(severity="info", rank=MEMORY, given=("process",), explains=("memory-held-idle",))
-def unknown_process(gpu: GpuWindow, *, min_unnamed_bytes: int = 256 << 20) -> Iterator[Fires]:
+def unknown_process(gpu: GpuWindow, *, min_unnamed_bytes: int = 256 << 20) -> list[Fires] | Fires | None:
     """A process outside the expected workload uses this GPU."""
-    found = working(gpu)
+    found, node = working(gpu), gpu.node
     if not found:
-        return
-    if gpu.node.pasted:
-        for process in found:
-            if process.reading.hidden and (process.memory_on(gpu.index) or 0) >= min_unnamed_bytes:
-                yield _fires(gpu, process, "unnamed")
-        return
-    if gpu.node.workloads_declared:
-        for process in found:
-            if not _allowed(process, gpu.node.allowed_workloads):
-                yield _fires(gpu, process, None)
-    elif len(found) > 1:
-        jobs = {_job(process) for process in found}
-        jobs.discard(None)
-        shared = (gpu.node.latest.labels or {}).get("gpu_sharing") if gpu.node.latest else None
-        if len(jobs) > 1 and not shared and not gpu.reading.mig_mode:
-            yield _fires(gpu, found[-1], "two-jobs", by_pods=all(p.reading.pod for p in found if _job(p)))
-    elif found[0].reading.hidden and not found[0].reading.name:
+        return None
+    if node.pasted:
+        hidden = [p for p in found if p.reading.hidden]
+        unnamed = [p for p in hidden if (p.memory_on(gpu.index) or 0) >= min_unnamed_bytes]
+        return [_fires(gpu, process, "unnamed") for process in unnamed]
+    if node.workloads_declared:
+        others = [p for p in found if not _allowed(p, node.allowed_workloads)]
+        return [_fires(gpu, process, None) for process in others]
+    if len(found) > 1:
+        return _two_jobs(gpu, found)
+    if found[0].reading.hidden and not found[0].reading.name:
         raise NotMeasured("processes", reason="no_permission")
+    return None
 
 
 def _allowed(process: ProcessWindow, patterns: tuple[str, ...]) -> bool:
@@ -45,6 +39,16 @@ def _allowed(process: ProcessWindow, patterns: tuple[str, ...]) -> bool:
         reading.pod and f"{reading.namespace or 'default'}/{reading.pod}",
     ]
     return any(text and fnmatchcase(text, pattern) for text in texts for pattern in patterns)
+
+
+def _two_jobs(gpu: GpuWindow, found: list[ProcessWindow]) -> Fires | None:
+    """Two schedulers' jobs share it, and nobody said that they may."""
+    jobs = {_job(process) for process in found}
+    jobs.discard(None)
+    shared = (gpu.node.latest.labels or {}).get("gpu_sharing") if gpu.node.latest else None
+    if len(jobs) < 2 or shared or gpu.reading.mig_mode:
+        return None
+    return _fires(gpu, found[-1], "two-jobs", by_pods=all(p.reading.pod for p in found if _job(p)))
 
 
 def _job(process: ProcessWindow) -> str | None:

@@ -155,6 +155,20 @@ def test_reopened_later_it_is_a_new_message(channel: Channel):
     assert len(channel.posted) == 2
 
 
+def test_an_end_that_slack_has_not_heard_of_yet_is_no_place_for_what_opens_later(channel: Channel):
+    channel.happens("node-7", "open")
+    channel.passes(30)
+    channel.cut = True
+    channel.happens("node-7", "resolved")
+    channel.passes(900)
+    channel.happens("node-7", "open", finding="f-second")
+    channel.cut = False
+    channel.passes(300)
+
+    assert channel.shows() == {"2": ["firing"]}
+    assert channel.edited == ["1"]
+
+
 def test_what_comes_and_goes_is_damped_and_said(channel: Channel):
     for turn in range(10):
         channel.happens("node-7", "open", finding=f"f-{turn}")

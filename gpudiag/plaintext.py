@@ -319,12 +319,12 @@ def _aligned(column: tuple[str, ...]) -> list[str]:
 
 def memory_bar(ledger: dict[str, Any], width: int = BAR) -> str:
     """Parts as glyphs: the pool's filled share inside it; what exceeds the card goes beyond its edge."""
-    total = ledger["total_bytes"]
+    total, longest = ledger["total_bytes"], 2 * width
     bar = ""
-    for part in ledger["parts"]:
-        length = round(width * part["bytes"] / total)
+    for part in ledger["parts"]:  # a driver's nonsense may say terabytes of a card that has one byte
+        length = round(min(longest, width * part["bytes"] / total))
         if part["part"] == "kv_pool":
-            filled = round(width * (part["filled_bytes"] or 0) / total)
+            filled = round(min(longest, width * (part["filled_bytes"] or 0) / total))
             pool = _GLYPHS["kv_pool"]
             bar += pool[0] * filled + pool[1] * max(0, length - filled)
         else:

@@ -197,6 +197,15 @@ def test_no_surface_shows_what_moves_a_terminal(api: Api) -> None:
     assert "<img" not in said["/nodes/node-1"]
 
 
+def test_a_card_that_holds_more_than_it_can_draws_no_bar_without_end(api: Api) -> None:
+    gpu = {"index": 0, "memory_total_bytes": 1, "memory_used_bytes": 1 << 44, "utilization_percent": 0.0}
+    body = msgspec.json.encode(snapshot(gpus=[gpu]))
+    answer = api.client._exchange("POST", "/diagnose", body, {"Accept": "text/plain"})
+
+    assert answer.status == 200
+    assert b"(GPU 0): [" in answer.body and len(answer.body) < 20_000
+
+
 def test_a_report_without_its_control_characters_is_stored_as_such(api: Api) -> None:
     post(api, "/v1/snapshots", hostile())
 

@@ -2,8 +2,8 @@
 
 A fleet's windows are a million lists and dictionaries that live on, and judging makes no cycles: what it
 drops is free at once. So the collector only looks when something piles up, as windows do while they are
-built, and once in ten minutes; what it found alive is never looked at again. To look sooner costs as much each
-time: whatever reports have replaced since is new to it.
+built, and once in ten minutes; what it found alive is never looked at again. To look sooner costs as much
+each time: whatever reports have replaced since is new to it.
 """
 
 from __future__ import annotations

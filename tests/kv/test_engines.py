@@ -6,6 +6,7 @@ import pytest
 
 from gpudiag.kv import Answer
 from gpudiag.kv.engines.plan import Group
+from gpudiag.kv.engines.sglang import Sglang
 from gpudiag.kv.engines.vllm import Vllm
 from tests.kv import configs
 from tests.kv.ask import GIB, MIB, ask
@@ -870,6 +871,7 @@ def test_tokens_of_a_pool_as_sglang_prints_them(model, gib, options, tokens):
 def test_both_kinds_of_rows_of_mimo_as_sglang_prints_them():
     """MiMo-V2-Flash on four GPUs, 1,496,958 tokens: 4.82 and 3.21 GB of full layers, 41.76 and 27.84."""
     engine = ask("mimo-v2-flash", engine="sglang", tp=4, kv_dtype="bf16").engine
+    assert isinstance(engine, Sglang)
     full, window = (rate * 1_496_958 / GIB for rate in engine.cell())
 
     assert (full, window) == (pytest.approx(8.03, abs=0.01), pytest.approx(69.60, abs=0.01))

@@ -336,7 +336,7 @@ class Answers:
         window = Window(snapshot.node)
         try:
             window.add(snapshot)
-            return facts_of(window, (), window.time, error, language, self.rules, self.runbooks, "paste")
+            return facts_of(window, (), window.time, error, language, self.rules, self.runbooks, pasted=True)
         except Exception:
             raise _unreadable(error) from error
         finally:

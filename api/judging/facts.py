@@ -24,12 +24,11 @@ def facts_of(
     language: Language,
     rules: Ruleset,
     runbooks: str,
-    of: str = "node",
+    pasted: bool = False,
 ) -> dict[str, Any]:
     """A diagnosis with the newest snapshot and what was `known` before, but without a verdict.
 
-    `of` a node, or a `paste`: that is how it is told.
-    Where the words fail over those, too, with less of them. Raises the `error` where they fail over all.
+    `pasted` text is told of as that. Where the words fail over those, too, with less of them. Raises the `error` where they fail over all.
     """
     latest = window.latest
     if latest is None:
@@ -45,22 +44,24 @@ def facts_of(
                 findings=list(findings),
             )
             said = msgspec.to_builtins(explain(checkup, language, rules, now=at, runbooks=runbooks))
-            return _without_verdict(said, error, language, of)
+            return _without_verdict(said, error, language, pasted)
         except Exception:
             continue
     raise error
 
 
-def failed(language: Language, of: str = "node") -> dict[str, Any]:
+def failed(language: Language, pasted: bool = False) -> dict[str, Any]:
     """The verdict on a node, or a paste, that our rules fail over."""
-    headline = Sentence(f"failed.{of}").said(language)
+    headline = Sentence("failed.paste" if pasted else "failed.node").said(language)
     return {"severity": "unknown", "rule": NOT_ENOUGH, "headline": headline, "confidence": None, "gpu": None}
 
 
-def _without_verdict(said: dict[str, Any], error: Exception, language: Language, of: str) -> dict[str, Any]:
-    verdict = failed(language, of)
+def _without_verdict(
+    said: dict[str, Any], error: Exception, language: Language, pasted: bool
+) -> dict[str, Any]:
+    verdict = failed(language, pasted)
     for gpu in said["gpus"]:
         if gpu["verdict"]["rule"] == NOT_ENOUGH:
             gpu["verdict"]["headline"] = verdict["headline"]
-    note = Sentence(f"failed.{of}.note", name=type(error).__name__).said(language)
-    return {**said, "verdict": verdict, "notes": [note, *said["notes"]]}
+    note = Sentence("failed.paste.note" if pasted else "failed.node.note", name=type(error).__name__)
+    return {**said, "verdict": verdict, "notes": [note.said(language), *said["notes"]]}

@@ -28,7 +28,8 @@ def facts_of(
 ) -> dict[str, Any]:
     """A diagnosis with the newest snapshot and what was `known` before, but without a verdict.
 
-    `pasted` text is told of as that. Where the words fail over those, too, with less of them. Raises the `error` where they fail over all.
+    `pasted` text is told of as that. Where the words fail over those, too, with less of them. Raises the
+    `error` where they fail over all.
     """
     latest = window.latest
     if latest is None:

@@ -352,9 +352,9 @@ class Sums:
     def _move_to(self, first: int) -> None:
         level, column = self._level, self._column
         start, end = level.gone + first, level.gone + len(level.at)
-        near = level.gone <= self._start <= start < self._end <= end and end - self._end <= 2
         if (start, end) == (self._start, self._end):
             return
+        near = level.gone <= self._start <= start < self._end <= end and end - self._end <= SPARE_ROWS
         if not near or start // level.rows != self._start // level.rows:  # now and then anew: sums round
             self._totals = [sum(values) for values in level.values_by_slot(column, first)]
         else:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from api.clockwork import Watch
+from api.judging.rounds import Rounds
 from gpudiag.window import W6H, W30, Window
 from tests.api.conftest import Api, ReportingNode
 from tests.waiting import PATIENCE_SECONDS, until
@@ -185,6 +186,23 @@ def test_a_node_that_no_server_listened_to_for_long_enough_is_not_called_well(
     node.now = api.clock.now
     node.passes(seconds=10)
     assert api.client.diagnosis("node-3")["verdict"]["rule"] == "gpu-free"
+
+
+def test_a_round_that_reports_interrupt_goes_on_where_it_was(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("node-1", "node-2", "node-3"):
+        ReportingNode(name, api).reports()
+    looked_at: list[str] = []
+    rounds = Rounds(api.parts.judge)
+    monkeypatch.setattr(rounds, "_look_at", lambda state, now: looked_at.append(state.name))
+
+    assert not rounds.go_on(api.clock.now, lambda: len(looked_at) == 2)
+    assert rounds.go_on(api.clock.now, lambda: False)
+    assert looked_at == ["node-1", "node-2", "node-3"]
+
+    rounds.tick(api.clock.now)
+    assert looked_at[3:] == ["node-1", "node-2", "node-3"]
 
 
 def test_a_fault_stays_told_while_nothing_was_heard_yet(api: Api, node: ReportingNode) -> None:

@@ -152,7 +152,8 @@ class Server:
             self._thread = None
         else:
             self._socket.close()
-        close(self.app)
+        if KEY in self.app.extensions:
+            close(self.app)
 
     def wait(self) -> None:
         """Serve until SIGTERM or SIGINT."""

@@ -128,7 +128,7 @@ if which == "empty":
     from flask import Flask
     app = Flask("empty")
     app.add_url_rule("/empty", "empty", lambda: "", methods=["GET", "POST"])
-    server = Server(app, port=0, at_end=lambda app: None).start()
+    server = Server(app, port=0).start()
 else:
     server = Server(create_app(load(environ={}, given={"serve": {"store": store}})), port=0).start()
 print(server.port, flush=True)

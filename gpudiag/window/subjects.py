@@ -262,11 +262,6 @@ class GpuWindow(Subject):
     def workloads(self) -> list[Workload]:
         return [process.workload for process in self.processes]
 
-    @property
-    def used_share(self) -> float:
-        """Memory used, as a share of the total; raises NotMeasured."""
-        return self.now("memory_used_bytes") / self.now("memory_total_bytes")
-
 
 class ProcessWindow(Subject):
     """One process over time; the same pid with another start time is another process."""

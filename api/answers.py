@@ -13,7 +13,7 @@ from api.judging.facts import facts_of
 from api.judging.judge import Judge
 from api.judging.nodes import NodeState, Place
 from api.judging.past import judged_then, known_then
-from api.judging.since import TROUBLE, Since, since_ok
+from api.judging.since import Since, since_ok
 from api.judging.together import FLEET
 from api.moments import judged_again, moment, span_of
 from api.places import nodes_like, place_of
@@ -26,7 +26,7 @@ from api.words import Sentence
 from gpudiag.errors import GpudiagError
 from gpudiag.examine import STALE, Ruleset, examine, observed
 from gpudiag.explain import explain, finding_in_words, iso
-from gpudiag.model import Checkup, Finding, Observed, Snapshot
+from gpudiag.model import TROUBLE, Checkup, Finding, Observed, Snapshot
 from gpudiag.settings import Settings
 from gpudiag.verdict import NOT_ENOUGH
 from gpudiag.window import Window

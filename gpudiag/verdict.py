@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpudiag.examine import STALE, Ruleset, gpus_of, precedence
-from gpudiag.model import CONFIDENCE_ORDER, SEVERITY_ORDER, Checkup, Finding, Severity
+from gpudiag.model import CONFIDENCE_ORDER, SEVERITY_ORDER, TROUBLE, Checkup, Finding, Severity
 from gpudiag.rule import HINT
 
 NOT_ENOUGH = "not-enough-evidence"
@@ -32,7 +32,7 @@ def verdict_of_gpu(checkup: Checkup, gpu: int, rules: Ruleset) -> Verdict:
     """The verdict on one GPU from its own findings, and from trouble of the node that names it."""
     own = [f for f in checkup.findings if f.gpu == gpu]
     named = [f for f in checkup.findings if f.gpu is None and gpu in gpus_of(f)]
-    return _of_gpu(gpu, own + [f for f in named if f.severity in ("warning", "critical")], rules)
+    return _of_gpu(gpu, own + [f for f in named if f.severity in TROUBLE], rules)
 
 
 def _of_gpu(gpu: int, findings: list[Finding], rules: Ruleset) -> Verdict:

@@ -18,7 +18,7 @@ from api.judging.feed import Feed, in_order
 from api.judging.nodes import FAILED, NodeState, Place, is_silent, place_of_node
 from api.judging.signs import CALM_SECONDS, NEVER_CALM, signs_of
 from api.judging.together import TOGETHER, Together
-from api.judging.windows import UNHEARD_SECONDS, Windows
+from api.judging.windows import UNHEARD_SECONDS, Windows, is_late
 from api.judging.wording import Wording
 from api.store import Store, StoreError
 from api.store.snapshots import StoredNode
@@ -137,7 +137,7 @@ class Judge:
     @staticmethod
     def _now_for(window: Window, received_at: float) -> float:
         """The judge's time: that of the data when it came late."""
-        return window.time if received_at - window.time > 2.0 * window.interval else received_at
+        return window.time if is_late(window.time, received_at, window.interval) else received_at
 
     def be_current(self, state: NodeState) -> None:
         """Judge a node whose newest snapshot still waits for it, or failed; the caller holds its lock."""

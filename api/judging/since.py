@@ -1,4 +1,4 @@
-"""What changed on a node since it was last ok, and when that was."""
+"""What changed on a node since it was last ok, which means without trouble, and when that was."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from api.store import Store
 from api.store.episodes import Span
-from gpudiag.model import Finding
+from gpudiag.model import TROUBLE, Finding
 
-TROUBLE = ("warning", "critical")
-"""Severities that ask for action: a node without such a finding counts as ok here."""
 REACH_SECONDS = 7 * 86_400.0
 MOST_CHANGES = 12
 FIRST_LOOK_SECONDS = 60.0  # trouble found so soon after a node's first report was there before

@@ -15,7 +15,7 @@ from api.store import Store
 from gpudiag.changes import Key, OpenFinding, reconcile
 from gpudiag.examine import STALE, Ruleset, finding_of
 from gpudiag.fleet import Fleet
-from gpudiag.model import Checkup, Finding, Observed, Snapshot, Source, Unjudged
+from gpudiag.model import TROUBLE, Checkup, Finding, Observed, Snapshot, Source, Unjudged
 from gpudiag.rule import Rule
 from gpudiag.window import W7D, NotMeasured
 
@@ -29,7 +29,6 @@ EVERY_SECONDS = 30.0
 AGAIN_SECONDS = 5.0  # a node that falls silent has the others looked at, but no more often
 GRACE_SECONDS = 60.0  # agents come back so long after a server was started or reached again
 MOST_CHANGES = 20_000
-ALARMING = ("warning", "critical")
 
 
 class Together:
@@ -146,7 +145,7 @@ class Together:
             self._remember(at, node, finding, what)
 
     def _remember(self, at: float, node: str, finding: Finding, what: str) -> None:
-        if finding.severity not in ALARMING:
+        if finding.severity not in TROUBLE:
             return
         self.changes.append((at, node, finding, what))
         if len(self.changes) > MOST_CHANGES:

@@ -130,9 +130,8 @@ class Windows:
                 state.late_at = received_at  # it belongs before others: the window is built anew
             return False
         window.add(snapshot, _heard_at(snapshot, received_at))
-        interval = snapshot.agent.interval_seconds if snapshot.agent else 10.0
         window.clock_offset_seconds = state.offset or None
-        window.catches_up = received_at - snapshot.taken_at > max(UNHEARD_SECONDS, 3.0 * interval)
+        window.catches_up = received_at - snapshot.taken_at > max(UNHEARD_SECONDS, 3.0 * window.interval)
         return True
 
     def fold_stored(self, state: NodeState, row: StoredSnapshot) -> bool:
@@ -169,7 +168,12 @@ class Windows:
 def _heard_at(snapshot: Snapshot, received_at: float) -> float:
     """When a node was heard of: of a snapshot that came late, the moment it tells of."""
     interval = snapshot.agent.interval_seconds if snapshot.agent else 10.0
-    return snapshot.taken_at if received_at - snapshot.taken_at > 2.0 * interval else received_at
+    return snapshot.taken_at if is_late(snapshot.taken_at, received_at, interval) else received_at
+
+
+def is_late(taken_at: float, received_at: float, interval: float) -> bool:
+    """Whether a snapshot waited on its way: it tells of the moment it was taken at, not of now."""
+    return received_at - taken_at > 2.0 * interval
 
 
 def _read_from(newest: float, packed_at: float) -> float:

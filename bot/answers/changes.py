@@ -11,6 +11,7 @@ from bot.answer import Answer, By, Step, code
 from bot.answers.asking import Asking
 from bot.answers.diagnosis import asked_for, where
 from bot.answers.guidance import known_rules, no_such_rule
+from bot.cards import LOUD
 from bot.numbers import UNKNOWN, moment
 from bot.questions import ApiRefused, Json
 from bot.request import Request
@@ -130,7 +131,7 @@ def already_open(what: str, asking: Asking) -> tuple[str, ...]:
     """Nodes that are in trouble as the watch begins: their messages would otherwise be missed."""
     name = what.partition(":")[0]
     items = asking.api.nodes(limit=500, lang=asking.lang)["items"]
-    loud = [str(item["node"]) for item in items if item["verdict"].get("severity") in ("warning", "critical")]
+    loud = [str(item["node"]) for item in items if item["verdict"].get("severity") in LOUD]
     bad = [node for node in loud if what == "all" or node == name]
     return (asking.say("watch.open", nodes=", ".join(map(code, bad[:20]))),) if bad else ()
 

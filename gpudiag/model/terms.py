@@ -21,6 +21,8 @@ FindingState = Literal["open", "acknowledged", "resolved", "gone"]
 
 # Worst last. A verdict takes the worst of its parts; unknown is worse than info and never shown as ok.
 SEVERITY_ORDER: tuple[Severity, ...] = ("ok", "info", "unknown", "warning", "critical")
+TROUBLE: tuple[Severity, ...] = ("warning", "critical")
+"""Severities that ask for action."""
 CONFIDENCE_ORDER: tuple[Confidence, ...] = ("possible", "likely", "proven")
 
 

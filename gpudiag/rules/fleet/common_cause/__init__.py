@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpudiag.fleet import Fleet
+from gpudiag.model import TROUBLE
 from gpudiag.rule import HINT, Fires, calculated, measured, rule
 from gpudiag.window import Window
 
@@ -18,7 +19,7 @@ def common_cause(
     since: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for node, findings in fleet.findings.items():
         for finding in findings:
-            if finding.severity in ("warning", "critical") and finding.since is not None:
+            if finding.severity in TROUBLE and finding.since is not None:
                 since[finding.rule].append((finding.since, node))
     for rule_id, opened in since.items():
         together = _together(sorted(opened), within_seconds)

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpudiag.fleet import Fleet
+from gpudiag.model import TROUBLE
 from gpudiag.rule import HINT, Fires, calculated, rule
 
 
@@ -15,7 +16,7 @@ def finding_flapping(fleet: Fleet, *, min_times: int = 3, within_seconds: float 
     """
     times: dict[tuple[str, str, int | None, str], int] = defaultdict(int)
     for at, node, finding, what in fleet.changes:
-        alarms = what == "opened" and finding.severity in ("warning", "critical")
+        alarms = what == "opened" and finding.severity in TROUBLE
         if alarms and at >= fleet.now - within_seconds:
             times[node, finding.rule, finding.gpu, finding.key] += 1
     for (node, rule_id, gpu, key), count in times.items():
